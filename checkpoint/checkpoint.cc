@@ -51,19 +51,29 @@ absl::StatusOr<Checkpoint> ReadManifest(const std::string& folder,
   return checkpoint;
 }
 
+SavedCheckpoint SavedOf(const Checkpoint& checkpoint) {
+  SavedCheckpoint saved{checkpoint.id, checkpoint.manifest_hash,
+                        ManifestText(checkpoint.manifest).size()};
+  for (const ManifestFile& file : checkpoint.manifest.files) saved.bytes += file.bytes;
+  return saved;
+}
+
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(std::string storage, const CheckpointId& id)
+CheckpointWriter::CheckpointWriter(std::string storage, const CheckpointId& id, bool replaces)
     : storage_(std::move(storage)),
       id_(id),
-      attempt_folder_(AttemptFolder(storage_, id.trial, id.attempt)) {}
+      attempt_folder_(AttemptFolder(storage_, id.trial, id.attempt)),
+      replaces_(replaces) {}
 
 absl::StatusOr<CheckpointWriter> CheckpointWriter::Begin(const std::string& storage,
-                                                         const CheckpointId& id) {
-  CheckpointWriter writer(storage, id);
+                                                         const CheckpointId& id,
+                                                         std::optional<int32_t> survivor) {
+  CheckpointWriter writer(storage, id, !survivor.has_value());
   DT_RETURN_IF_ERROR(MakeDurableFolders(storage, id));
-  const std::string temporary =
-      writer.attempt_folder_ + "/" + kTemporaryPrefix + std::to_string(id.step);
+  const std::string temporary = writer.attempt_folder_ + "/" + kTemporaryPrefix +
+                                std::to_string(id.step) +
+                                (survivor ? "-" + std::to_string(*survivor) : "");
   DT_RETURN_IF_ERROR(RemoveAll(temporary));
   DT_RETURN_IF_ERROR(MakeFolders(temporary));
   writer.temporary_ = temporary;
@@ -74,6 +84,7 @@ CheckpointWriter::CheckpointWriter(CheckpointWriter&& other) noexcept
     : storage_(std::move(other.storage_)),
       id_(other.id_),
       attempt_folder_(std::move(other.attempt_folder_)),
+      replaces_(other.replaces_),
       temporary_(std::exchange(other.temporary_, {})),
       files_(std::move(other.files_)) {}
 
@@ -104,7 +115,21 @@ absl::StatusOr<SavedCheckpoint> CheckpointWriter::Commit(Manifest manifest) {
   DT_RETURN_IF_ERROR(file.Append(text.data(), text.size()));
   DT_RETURN_IF_ERROR(file.SyncAndClose());
   DT_RETURN_IF_ERROR(SyncFolder(temporary_));
-  DT_RETURN_IF_ERROR(Install(temporary_, storage_ + "/" + id_.Path()));
+  const std::string target = storage_ + "/" + id_.Path();
+  bool installed = false;
+  if (!replaces_) {
+    DT_ASSIGN_OR_RETURN(installed, InstallIfAbsent(temporary_, target));
+    if (!installed) {
+      const absl::StatusOr<Checkpoint> there = OpenCheckpoint(storage_, id_);
+      if (there.ok()) {
+        // Its files must not change: it may be registered. Its writer may have been killed before
+        // it synced the name.
+        DT_RETURN_IF_ERROR(SyncFolder(attempt_folder_));
+        return SavedOf(*there);
+      }
+    }
+  }
+  if (!installed) DT_RETURN_IF_ERROR(Install(temporary_, target));
   temporary_.clear();
   DT_RETURN_IF_ERROR(SyncFolder(attempt_folder_));
   SavedCheckpoint saved{id_, Sha256Hex(text), text.size()};

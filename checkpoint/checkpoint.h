@@ -2,7 +2,8 @@
 // or absent, and verified before use.
 //
 // Role:      <storage>/<experiment>/<trial>/a<attempt>/step-<n>/ holds safetensors files and
-//            manifest.json. It is built under .tmp-step-<n> beside it, synced, then renamed.
+//            manifest.json. It is built under .tmp-step-<n> beside it, synced, then renamed. A
+//            survivor of a broken gang builds it under .tmp-step-<n>-<rank>.
 // Threads:   thread-compatible. Only rank 0 writes a trial's folder: one attempt, one writer.
 // Errors:    DamagedError for a checkpoint that fails verification (an older one may be good),
 //            DataError for an absent one, IoError for a failing disk.
@@ -36,7 +37,9 @@ struct SavedCheckpoint {
 // succeeds, it removes its files.
 class CheckpointWriter {
  public:
-  static absl::StatusOr<CheckpointWriter> Begin(const std::string& storage, const CheckpointId& id);
+  // `survivor`: the rank of a broken gang that saves, beside which another may save the same step.
+  static absl::StatusOr<CheckpointWriter> Begin(const std::string& storage, const CheckpointId& id,
+                                                std::optional<int32_t> survivor = std::nullopt);
   CheckpointWriter(CheckpointWriter&& other) noexcept;
   CheckpointWriter& operator=(CheckpointWriter&&) = delete;
   ~CheckpointWriter();
@@ -47,15 +50,17 @@ class CheckpointWriter {
   absl::Status AddTensors(const std::string& name, std::vector<TensorRef> tensors,
                           const TensorSource& source);
   // Fills in manifest.files and manifest.step. After this the checkpoint survives a power loss. An
-  // earlier checkpoint of the same attempt and step is replaced in one instant.
+  // earlier checkpoint of the same attempt and step is replaced in one instant; by a survivor only
+  // if it is damaged, otherwise it is the result.
   absl::StatusOr<SavedCheckpoint> Commit(Manifest manifest);
 
  private:
-  CheckpointWriter(std::string storage, const CheckpointId& id);
+  CheckpointWriter(std::string storage, const CheckpointId& id, bool replaces);
 
   std::string storage_;
   CheckpointId id_;
   std::string attempt_folder_;
+  bool replaces_;
   std::string temporary_;  // empty: nothing to remove
   std::vector<ManifestFile> files_;
 };

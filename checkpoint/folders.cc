@@ -23,11 +23,15 @@ absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& 
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> InstallIfAbsent(const std::string& temporary, const std::string& target) {
+  if (::rename(temporary.c_str(), target.c_str()) == 0) return true;
+  if (errno == ENOTEMPTY || errno == EEXIST) return false;
+  return SystemError("rename '" + temporary + "' to", target);
+}
+
 absl::Status Install(const std::string& temporary, const std::string& target) {
-  if (::rename(temporary.c_str(), target.c_str()) == 0) return absl::OkStatus();
-  if (errno != ENOTEMPTY && errno != EEXIST) {
-    return SystemError("rename '" + temporary + "' to", target);
-  }
+  DT_ASSIGN_OR_RETURN(const bool installed, InstallIfAbsent(temporary, target));
+  if (installed) return absl::OkStatus();
   // The same step was saved twice: exchange both names in one instant, then remove the old one.
   if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
     return SystemError("exchange '" + temporary + "' with", target);

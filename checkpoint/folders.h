@@ -26,5 +26,8 @@ inline std::string AttemptFolder(const std::string& storage, const TrialId& tria
 absl::Status MakeDurableFolders(const std::string& storage, const CheckpointId& id);
 // Puts the finished folder in place of an existing one, if any.
 absl::Status Install(const std::string& temporary, const std::string& target);
+// Puts the finished folder where no other one is. Returns false if there is one, and changes
+// nothing.
+absl::StatusOr<bool> InstallIfAbsent(const std::string& temporary, const std::string& target);
 
 }  // namespace dt::checkpoint

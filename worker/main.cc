@@ -195,6 +195,7 @@ absl::Status FillHello(const Flags& flags, const LocalSlot& slot, const HostFact
   DT_RETURN_IF_ERROR(AddEnvironments(flags, hello));
   hello.set_program_version(kVersion);
   hello.set_level(kWorkerLevel);
+  hello.set_rescues(true);
   uint64_t instance = 0;
   if (getentropy(&instance, sizeof(instance)) != 0) {
     return absl::UnavailableError("the system gives no random bits");

@@ -23,6 +23,7 @@ struct FileOf {
   int batch_size = 4;
   int steps = 60;
   int vocab_size = 257;
+  std::string precision = "{compute: fp32}";
   std::string checkpoint = "{every: 20}";
   std::string more_resources;  // ", key: value"
 
@@ -39,8 +40,9 @@ struct FileOf {
                 : "") +
            "seq_len: 64, max_steps: " + std::to_string(steps) +
            "}\noptimizer: {lr: 3.0e-3}\nschedule: {warmup_steps: 5}\n"
-           "precision: {compute: fp32}\neval: {every: 50, batches: 2}\ncheckpoint: " +
-           checkpoint + "\nretries: {max: 5, backoff: 100ms}\n";
+           "precision: " +
+           precision + "\neval: {every: 50, batches: 2}\ncheckpoint: " + checkpoint +
+           "\nretries: {max: 5, backoff: 100ms}\n";
   }
 };
 

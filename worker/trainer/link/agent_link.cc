@@ -66,7 +66,7 @@ class AgentLink::AttemptConversation final : public Conversation {
     changed_.wait(lock, [&] { return !aborting_; });
     abort_ = std::move(abort);
     changed_.notify_all();
-    if (abort_ && stop_request_ == StopRequest::kStop) abort_();
+    if (abort_ && (stop_request_ == StopRequest::kStop || peer_is_lost_)) abort_();
   }
 
   std::optional<uint64_t> RegisteredStep() const override {
@@ -80,6 +80,28 @@ class AgentLink::AttemptConversation final : public Conversation {
     });
   }
 
+  bool PeerIsLost() const override {
+    std::lock_guard lock(mutex_);
+    return peer_is_lost_;
+  }
+  std::optional<uint64_t> AwaitRescue(std::chrono::milliseconds limit) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, limit,
+                      [&] { return rescue_.has_value() || stop_request_ != StopRequest::kNone; });
+    return stop_request_ == StopRequest::kNone ? rescue_ : std::nullopt;
+  }
+
+  void TakeRescue(uint64_t rows_after) {
+    std::lock_guard lock(mutex_);
+    rescue_ = rows_after;
+    changed_.notify_all();
+  }
+  // Ends the wait for a peer at once.
+  void LosePeer() {
+    std::unique_lock lock(mutex_);
+    peer_is_lost_ = true;
+    if (abort_) Abort(lock);
+  }
   void NoteRegistered(uint64_t step) {
     std::lock_guard lock(mutex_);
     if (!registered_ || *registered_ < step) registered_ = step;
@@ -98,6 +120,12 @@ class AgentLink::AttemptConversation final : public Conversation {
     if (stop_request != StopRequest::kStop || !abort_) return;
     // A rank that leaves between two steps disturbs nobody. Abort only a rank that cannot leave.
     if (changed_.wait_for(lock, kLeaveByItself, [&] { return !abort_; })) return;
+    Abort(lock);
+  }
+
+ private:
+  // REQUIRES: `lock` holds mutex_, and abort_ is set.
+  void Abort(std::unique_lock<std::mutex>& lock) {
     aborting_ = true;
     const std::function<void()> abort = abort_;
     lock.unlock();
@@ -107,7 +135,6 @@ class AgentLink::AttemptConversation final : public Conversation {
     changed_.notify_all();
   }
 
- private:
   AgentLink& link_;
   const std::string token_;
   mutable std::mutex mutex_;
@@ -115,6 +142,8 @@ class AgentLink::AttemptConversation final : public Conversation {
   StopRequest stop_request_ = StopRequest::kNone;
   std::string store_address_;
   std::optional<uint64_t> registered_;
+  bool peer_is_lost_ = false;
+  std::optional<uint64_t> rescue_;  // rows after this step are missing
   std::function<void()> abort_;
   bool aborting_ = false;
 };
@@ -177,6 +206,10 @@ void AgentLink::TakeLine(std::string_view line) {
     if (connect->token == current->token()) current->TakeStoreAddress(connect->store_address);
   } else if (const auto* registered = std::get_if<frames::Registered>(&frame)) {
     if (registered->token == current->token()) current->NoteRegistered(registered->step);
+  } else if (const auto* lost = std::get_if<frames::PeerLost>(&frame)) {
+    if (lost->token == current->token()) current->LosePeer();
+  } else if (const auto* rescue = std::get_if<frames::Rescue>(&frame)) {
+    if (rescue->token == current->token()) current->TakeRescue(rescue->rows_after);
   } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
     if (stop->token == current->token()) {
       current->Stop(stop->checkpoint ? StopRequest::kStopAfterCheckpoint : StopRequest::kStop);

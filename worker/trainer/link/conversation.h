@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 #include "worker/frames/frames.h"
@@ -39,14 +40,30 @@ class Conversation {
   // CancelledError if a stop comes first, CollectiveError after `limit`.
   virtual absl::StatusOr<std::string> AwaitStoreAddress(std::chrono::milliseconds limit) = 0;
   // Makes a stop interrupt a collective: calls `abort` from another thread when kStop arrives and
-  // the training thread does not leave soon, or at once if kStop has arrived already. An empty
-  // function turns this off; after that call returns, no call of `abort` is in progress.
+  // the training thread does not leave soon, or at once if kStop has arrived already, or a peer is
+  // lost. An empty function turns this off; after that call returns, no call of `abort` is in
+  // progress.
   virtual void AbortWith(std::function<void()> abort) = 0;
   // Returns the newest step of this attempt with a registered checkpoint. A resume may start there,
   // so the checkpoint must be kept until a later one is registered.
   virtual std::optional<uint64_t> RegisteredStep() const = 0;
   // Blocks until RegisteredStep() is at least `step`, a stop arrives, or `limit` has passed.
   virtual void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) = 0;
+  // Returns whether the coordinator reported that a peer is gone. Collectives fail since then.
+  virtual bool PeerIsLost() const { return false; }
+  // After frames::Holds: blocks until this rank is ordered to save its state, and returns the step
+  // after which rows are missing. Returns nothing after a stop, after `limit`, or if nobody gives
+  // orders: then the rank leaves.
+  virtual std::optional<uint64_t> AwaitRescue(std::chrono::milliseconds /*limit*/) {
+    return std::nullopt;
+  }
+  // Reports the rows of a rank that saves for its gang: those after step `after`. `rows`: the
+  // newest ones, in ascending order.
+  virtual void SayMissing(const std::vector<frames::StepDone>& rows, uint64_t after) {
+    for (const frames::StepDone& row : rows) {
+      if (row.row.value("step", uint64_t{0}) > after) Say(row);
+    }
+  }
 };
 
 }  // namespace dt::trainer

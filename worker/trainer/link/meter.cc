@@ -28,6 +28,9 @@ absl::Status EvalMeter::Done(Clock::time_point now) {
   if (LeavesNow(conversation_.CurrentStopRequest(), saves_alone_)) {
     return CancelledError("stopped during the evaluation of step " + std::to_string(step_));
   }
+  if (conversation_.PeerIsLost()) {
+    return CollectiveError("a peer is gone during the evaluation of step " + std::to_string(step_));
+  }
   if (now - said_ < kBetweenSigns) return absl::OkStatus();
   said_ = now;
   ever_said_ = true;

@@ -4,7 +4,8 @@
 //          has a share of parts. An evaluation makes no steps, so without reports it would look
 //          hung.
 // Threads: the training thread.
-// Errors:  CancelledError if the attempt is to stop.
+// Errors:  CancelledError if the attempt is to stop; CollectiveError if a peer is gone, without
+//          which the evaluation has no result.
 // Tests:   tests/worker/trainer/link/meter_test.cc, tests/worker/trainer/run/tasks_test.cc
 #pragma once
 

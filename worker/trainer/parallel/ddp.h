@@ -53,6 +53,8 @@ class ReducerStrategy final : public Strategy {
   void AfterUpdate(int64_t step) override;
   void AfterLoad() override;
   bool SavesAreNoted() const override { return compressor_ != nullptr; }
+  // Without peers nobody survives. An error that a rank carries is its own.
+  bool EachHasAll() const override { return group_->size() > 1 && compressor_ == nullptr; }
   bool MayNarrow() const override { return narrow_ != nullptr; }
   void Narrow() override { *narrow_ = true; }
   at::Tensor ShareSquaredNorm() override;

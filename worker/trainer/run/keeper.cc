@@ -67,6 +67,7 @@ CheckpointKeeper::CheckpointKeeper(Parts parts, int64_t step)
       saved_step_(step),
       saved_time_(Clock::now()) {
   if (parts_.start.storage.empty()) return;
+  removes_ = parts_.removes;
   const absl::StatusOr<std::vector<checkpoint::CheckpointId>> listed =
       checkpoint::ListCheckpoints(parts_.start.storage, trial_);
   if (listed.ok()) {
@@ -174,6 +175,7 @@ absl::Status CheckpointKeeper::Begin(const checkpoint::CheckpointId& id,
   const std::string& storage = parts_.start.storage;
   Snapshot state{parts_.parameters, parts_.optimizer.State(), parts_.mesh, {}};
   if (parts_.outer != nullptr) state.outer = parts_.outer->State();
+  if (survives_) state.survivor = parts_.start.rank;
   const std::atomic<bool> stay{false};
   if (!AreWhole(parts_.parameters)) return Tell(parts_.write(storage, id, state, manifest, stay));
   absl::Status room = OutOfMemoryError("");

@@ -64,6 +64,7 @@ class CheckpointKeeper {
     SyncSteps sync;
     const WireChoice* wire = nullptr;  // type of sent gradients, if training chose it
     DataMarks data;
+    bool removes = true;  // false: rank 0 decides what stays, and this one saves in its place
   };
   // `step`: where the attempt begins; its state is saved already.
   CheckpointKeeper(Parts parts, int64_t step);
@@ -82,6 +83,8 @@ class CheckpointKeeper {
   // also completes the write. `layout`: the strategy's. Returns the seconds for which training was
   // blocked; 0 if the step is saved already or there is no storage.
   absl::StatusOr<double> Save(int64_t step, BucketLayout layout);
+  // Makes later saves those of a survivor of a broken gang, beside which another may save.
+  void BecomeSurvivor() { survives_ = true; }
   // Blocks until the started checkpoint is durable and reported.
   absl::Status Settle();
   // Does the same for a failed attempt, but waits only for a short time.
@@ -131,6 +134,7 @@ class CheckpointKeeper {
   std::optional<double> validated_loss_, validated_metric_;  // at that step
   std::optional<double> best_saved_cost_;
   bool said_no_room_ = false;
+  bool survives_ = false;
   std::optional<Begun> begun_;
   BackgroundSave background_;  // declared last: its thread ends first
 };

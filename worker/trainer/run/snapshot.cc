@@ -88,7 +88,7 @@ absl::Status DealFile(const std::optional<checkpoint::Checkpoint>& checkpoint,
 // Packs the scalars, then for each parameter, in the order of reduction, its number and its bucket.
 // The size is constant, so that it can be broadcast.
 at::Tensor Packed(const Restored& restored, size_t parameters) {
-  constexpr size_t kNumbers = 10;
+  constexpr size_t kNumbers = 13;
   // Add one: two pipeline stages may have a tied embedding.
   const auto size = static_cast<int64_t>(kNumbers + 2 * (parameters + 1));
   at::Tensor packed = at::full({size}, -1, at::kLong);
@@ -103,6 +103,10 @@ at::Tensor Packed(const Restored& restored, size_t parameters) {
   *out++ = restored.world_size;
   *out++ = restored.wire ? static_cast<int64_t>(*restored.wire) : -1;
   *out++ = restored.warmup_steps.value_or(-1);
+  for (const double number :
+       {restored.noise_scale.weight, restored.noise_scale.signal, restored.noise_scale.noise}) {
+    *out++ = std::bit_cast<int64_t>(number);
+  }
   DT_CHECK(out == packed.const_data_ptr<int64_t>() + kNumbers);
   for (size_t bucket = 0; bucket < restored.layout.size(); ++bucket) {
     for (const uint32_t index : restored.layout[bucket]) {
@@ -127,6 +131,10 @@ Restored Unpacked(const at::Tensor& packed) {
   restored.world_size = static_cast<int32_t>(*in++);
   if (const int64_t wire = *in++; wire >= 0) restored.wire = static_cast<Wire>(wire);
   if (const int64_t warmup = *in++; warmup >= 0) restored.warmup_steps = warmup;
+  for (double* number :
+       {&restored.noise_scale.weight, &restored.noise_scale.signal, &restored.noise_scale.noise}) {
+    *number = std::bit_cast<double>(*in++);
+  }
   for (; in < end && *in >= 0; in += 2) {
     if (static_cast<size_t>(in[1]) >= restored.layout.size()) restored.layout.emplace_back();
     restored.layout[in[1]].push_back(static_cast<uint32_t>(in[0]));
@@ -243,7 +251,8 @@ Snapshot CopyAside(const Snapshot& snapshot) {
     }
     return pieces;
   };
-  return {copied(snapshot.model), copied(snapshot.optimizer), nullptr, copied(snapshot.outer)};
+  return {copied(snapshot.model), copied(snapshot.optimizer), nullptr, copied(snapshot.outer),
+          snapshot.survivor};
 }
 
 absl::StatusOr<checkpoint::SavedCheckpoint> SaveSnapshot(const std::string& storage,
@@ -252,7 +261,7 @@ absl::StatusOr<checkpoint::SavedCheckpoint> SaveSnapshot(const std::string& stor
                                                          checkpoint::Manifest manifest,
                                                          const std::atomic<bool>& leave) {
   DT_ASSIGN_OR_RETURN(checkpoint::CheckpointWriter writer,
-                      checkpoint::CheckpointWriter::Begin(storage, id));
+                      checkpoint::CheckpointWriter::Begin(storage, id, snapshot.survivor));
   DT_RETURN_IF_ERROR(AddFile(writer, kModelFile, snapshot.model, snapshot.mesh, leave));
   DT_RETURN_IF_ERROR(AddFile(writer, kOptimizerFile, snapshot.optimizer, snapshot.mesh, leave));
   if (!snapshot.outer.empty()) {
@@ -306,7 +315,6 @@ absl::StatusOr<Restored> RestoreSnapshot(const frames::Start& start, Mesh& mesh,
     mesh.RequireIntact();
     Restored everywhere = Unpacked(packed);
     everywhere.from = restored.from;
-    everywhere.noise_scale = restored.noise_scale;
     restored = std::move(everywhere);
   }
   if (!whole && restored.read) {

@@ -39,6 +39,7 @@ struct Snapshot {
   std::vector<Piece> model, optimizer;
   Mesh* mesh = nullptr;  // ranks over which pieces are distributed, if they are
   std::vector<Piece> outer;
+  std::optional<int32_t> survivor;  // rank of a broken gang that saves it
 };
 uint64_t BytesOf(const Snapshot& snapshot);
 // Copies the snapshot to host memory, where training does not change it. REQUIRES: no piece is
@@ -61,12 +62,12 @@ struct Restored {
   std::optional<checkpoint::CheckpointId> from;  // on rank 0; empty if training starts anew
   BucketLayout layout;
   LossScale::State loss_scale;
-  NoiseScale::State noise_scale;  // known to rank 0 only
-  double trained_seconds = 0;     // training time it contains, if training has a time limit
-  bool validated = false;         // its validation loss was known when it was written
-  bool read = false;              // there was a checkpoint
-  int32_t world_size = 0;         // of the attempt that wrote it
-  std::optional<Wire> wire;       // type of sent gradients, if that attempt had chosen one
+  NoiseScale::State noise_scale;
+  double trained_seconds = 0;  // training time it contains, if training has a time limit
+  bool validated = false;      // its validation loss was known when it was written
+  bool read = false;           // there was a checkpoint
+  int32_t world_size = 0;      // of the attempt that wrote it
+  std::optional<Wire> wire;    // type of sent gradients, if that attempt had chosen one
   // Warm-up of the plan with which training began; empty: that of the current plan.
   std::optional<int64_t> warmup_steps;
 };

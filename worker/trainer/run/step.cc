@@ -36,6 +36,9 @@ Stepper::Stepper(const Parts& parts)
 
 void Stepper::TakeShares() {
   actions_ = StepActions(PipelineOf(p_), p_.plan.batch.own_micro_steps(), p_.model.part().stage());
+  for (size_t i = 0; i < actions_.size(); ++i) {
+    if (actions_[i].kind == Action::Kind::kForward) last_forward_ = i;
+  }
 }
 
 void Stepper::EndPhase(Phase phase) {
@@ -148,7 +151,7 @@ void Stepper::Backward(const Action& action) {
   EndPhase(kBackward);
 }
 
-absl::Status Stepper::Run(int64_t step, Saved saved) {
+absl::Status Stepper::Run(int64_t step, Saved saved, bool logged) {
   step_ = step;
   learning_rate_ = LearningRate(p_.spec.schedule, p_.plan, step);
   p_.timeline.Restart();
@@ -159,6 +162,8 @@ absl::Status Stepper::Run(int64_t step, Saved saved) {
   flights_.clear();
   loss_.reset();
   local_squared_.reset();
+  shares_loss_ = p_.losses != nullptr && logged;
+  if (p_.losses != nullptr) p_.losses->Restart();
   p_.strategy.BeginStep(
       {.number = step, .measured = MeasuresShare(step), .saved = saved == Saved::kMaybe});
   EndPhase(kOptimizer);
@@ -176,6 +181,7 @@ absl::Status Stepper::PassAll() {
     switch (action.kind) {
       case Action::Kind::kForward:
         DT_RETURN_IF_ERROR(Forward(action));
+        if (shares_loss_ && i == last_forward_) p_.losses->Begin(loss_.item<float>());
         break;
       case Action::Kind::kBackward:
         Backward(action);
@@ -187,6 +193,7 @@ absl::Status Stepper::PassAll() {
 
 absl::Status Stepper::Update() {
   norm_ = p_.strategy.FinishGradients();
+  if (p_.losses != nullptr) p_.losses->Finish();
   if (const at::Tensor share = p_.strategy.ShareSquaredNorm(); share.defined()) {
     // The loss was divided by the mean number of micro-steps per rank, not by this rank's own.
     const auto parts = static_cast<double>(p_.plan.batch.micro_steps());
@@ -201,6 +208,7 @@ absl::Status Stepper::Update() {
     norm_ = norm_ / scale;
     if (local_squared_.defined()) local_squared_ = local_squared_ / scale.square();
   }
+  updating_ = true;
   const at::Tensor left_out = LeftOut(norm_);
   nonfinite_.Note(left_out);
   if (norm_.is_cpu() && !std::isfinite(norm_.item<float>())) {
@@ -211,6 +219,7 @@ absl::Status Stepper::Update() {
   if (p_.loss_scale != nullptr) p_.loss_scale->Update(left_out);
   EndPhase(kOptimizer);
   p_.strategy.AfterUpdate(step_);
+  updating_ = false;
   EndPhase(kGather);
   return absl::OkStatus();
 }

@@ -15,6 +15,7 @@
 #include "worker/trainer/model/transformer.h"
 #include "worker/trainer/optim/adamw.h"
 #include "worker/trainer/parallel/actions.h"
+#include "worker/trainer/parallel/early_losses.h"
 #include "worker/trainer/parallel/mesh.h"
 #include "worker/trainer/parallel/noise_scale.h"
 #include "worker/trainer/parallel/stage_link.h"
@@ -61,14 +62,18 @@ class Stepper {
     Strategy& strategy;
     LossScale* loss_scale = nullptr;  // null: the precision needs none
     StageLink* stages = nullptr;      // null: this rank has all layers
+    EarlyLosses* losses = nullptr;    // null: they are known only after the step
   };
   explicit Stepper(const Parts& parts);
 
-  // Runs step number `step`, from 1. `saved`: see StepNotes. The optimizer never applies a gradient
-  // that is not finite. Errors: NonFiniteError if stop.nonfinite is fail and the norm is known at
-  // once, as on a CPU.
+  // Runs step number `step`, from 1. `saved`: see StepNotes. `logged`: it has a row. The optimizer
+  // never applies a gradient that is not finite. Errors: NonFiniteError if stop.nonfinite is fail
+  // and the norm is known at once, as on a CPU.
   enum class Saved { kNo, kMaybe };
-  absl::Status Run(int64_t step, Saved saved);
+  absl::Status Run(int64_t step, Saved saved, bool logged);
+  // Returns whether parameters and optimizer are those after a complete step. Not after an error
+  // within an update.
+  bool intact() const { return !updating_; }
   // Takes the shares of micro-steps from the plan, for the next step and later.
   void TakeShares();
   // Waits for the device. Errors: NonFiniteError if the steps so far are a reason to end. Throws if
@@ -110,6 +115,9 @@ class Stepper {
   const Parts p_;
   const Compute compute_;
   std::vector<Action> actions_;  // of every step
+  size_t last_forward_ = 0;      // its index in actions_
+  bool updating_ = false;
+  bool shares_loss_ = false;  // the other ranks get this step's loss before the update
   double learning_rate_ = 0;
   int64_t step_ = 0;
   NonFiniteSteps nonfinite_;

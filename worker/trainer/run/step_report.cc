@@ -2,9 +2,11 @@
 #include "worker/trainer/run/step_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
+#include "worker/trainer/device/failure.h"
 #include "worker/trainer/trial/flops.h"
 #include "worker/trainer/trial/seconds_between.h"
 
@@ -24,6 +26,10 @@ int64_t WallTimeMs() {
 
 // Minimum interval between lines of `dtctl logs`; the metrics have every step.
 constexpr double kLogSeconds = 5;
+// Rows that a rank keeps for the case that rank 0 is lost with its worker: of some seconds, since
+// both report each second and write each second.
+constexpr int64_t kKeptMs = 10000;
+constexpr size_t kKeptRowsMost = 2048;
 
 }  // namespace
 
@@ -74,12 +80,48 @@ absl::Status StepReporter::Report(int64_t step, bool logged, Stepper& stepper) {
   mine.tensor_held_bytes = static_cast<double>(tensors.held);
   mine.tensor_peak_bytes = static_cast<double>(tensors.peak);
   mine.trained_seconds = TrainedSeconds();
-  const std::vector<RankMeasures> ranks = Gathered(p_.mesh, mine);
-  p_.budget.Take(step, ranks[0].trained_seconds);
-  if (!p_.mesh.IsRoot()) return absl::OkStatus();
-  p_.conversation.Say(frames::StepDone{p_.start.token, Row(step, ranks, now, stepper)});
+  const absl::StatusOr<std::vector<RankMeasures>> ranks = MeasuresOfAll(mine);
+  if (ranks.ok()) {
+    p_.budget.Take(step, ranks->at(0).trained_seconds);
+    if (!p_.mesh.IsRoot() && p_.losses == nullptr) return absl::OkStatus();
+    SayOrKeep({p_.start.token, Row(step, *ranks, now, stepper)});
+  } else if (mine.step.loss && std::isfinite(*mine.step.loss)) {
+    mine.step.local_squared = 0;
+    SayOrKeep({p_.start.token, Row(step, {mine}, now, stepper)});
+  }
   since_ = {};
-  return absl::OkStatus();
+  return ranks.status();
+}
+
+// Sets mine.step.loss to the mean over all ranks, if known, where the gathering fails.
+absl::StatusOr<std::vector<RankMeasures>> StepReporter::MeasuresOfAll(RankMeasures& mine) const {
+  auto ranks = Guarded(
+      [&]() -> absl::StatusOr<std::vector<RankMeasures>> { return Gathered(p_.mesh, mine); });
+  if (ranks.ok()) return ranks;
+  mine.step.loss.reset();
+  if (p_.losses != nullptr && ranks.status().code() == kCollectiveError) {
+    mine.step.loss = p_.losses->Mean();
+  }
+  return ranks;
+}
+
+void StepReporter::SayOrKeep(frames::StepDone row) {
+  if (p_.mesh.IsRoot()) return p_.conversation.Say(row);
+  kept_.push_back(std::move(row));
+  const auto oldest = kept_.back().row.value("wall_time_ms", int64_t{0}) - kKeptMs;
+  while (kept_.size() > kKeptRowsMost ||
+         (kept_.size() > 2 && kept_.front().row.value("wall_time_ms", int64_t{0}) < oldest)) {
+    kept_.pop_front();
+  }
+}
+
+bool StepReporter::KeepsAllSince(uint64_t step) const {
+  for (const frames::StepDone& kept : kept_) {
+    const auto last = kept.row.value("step", uint64_t{0});
+    const auto steps = static_cast<uint64_t>(kept.row.value("steps", 1.0));
+    if (last > step) return last <= step + steps;
+  }
+  return true;
 }
 
 // Spreads the waits over steps. A row stands for all steps since the previous one, few of which end
@@ -97,7 +139,7 @@ nlohmann::json StepReporter::Row(int64_t step, const std::vector<RankMeasures>& 
   for (const RankMeasures& rank : ranks) nonfinite = std::max(nonfinite, rank.step.nonfinite_steps);
   since_.nonfinite_steps = static_cast<double>(nonfinite - reported_nonfinite_);
   reported_nonfinite_ = nonfinite;
-  if (since_.nonfinite_steps > 0) {
+  if (since_.nonfinite_steps > 0 && p_.mesh.IsRoot()) {
     std::fprintf(stderr, "step %lld  gradient or loss not finite, step skipped; %lld so far\n",
                  static_cast<long long>(step), static_cast<long long>(nonfinite));
   }
@@ -108,7 +150,7 @@ nlohmann::json StepReporter::Row(int64_t step, const std::vector<RankMeasures>& 
   const double loss = row["loss"].get<double>();
   losses_.Add(loss);
   const bool last = step == p_.plan.target_steps || p_.budget.Reached();
-  if (last || SecondsBetween(log_time_, now) >= kLogSeconds) {
+  if (p_.mesh.IsRoot() && (last || SecondsBetween(log_time_, now) >= kLogSeconds)) {
     log_time_ = now;
     std::fprintf(stderr, "step %lld/%lld  loss %.4f  lr %.2e  %.0f tokens/s\n",
                  static_cast<long long>(step), static_cast<long long>(p_.plan.target_steps), loss,

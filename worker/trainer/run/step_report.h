@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -34,14 +35,21 @@ class StepReporter {
     const Strategy& strategy;
     NoiseScale& noise_scale;
     TimeBudget& budget;
-    std::optional<double> peak_flops;  // of this rank's device, if known
-    double trained_before = 0;         // seconds, of earlier attempts that this one continues
+    std::optional<double> peak_flops;     // of this rank's device, if known
+    double trained_before = 0;            // seconds, of earlier attempts that this one continues
+    const EarlyLosses* losses = nullptr;  // null: known only from the gathered measures
   };
   // Starts the clock of training.
   explicit StepReporter(const Parts& parts);
 
-  // Reports a step, on every rank. `logged`: the step has a row, for which all ranks gather.
+  // Reports a step, on every rank. `logged`: the step has a row, for which all ranks gather. If a
+  // peer dies meanwhile, the row has this rank's measures alone, and the loss of all.
   absl::Status Report(int64_t step, bool logged, Stepper& stepper);
+  // Returns the newest rows, in ascending order, on a rank other than 0 that could save the state
+  // of its gang; nobody else may have them.
+  std::vector<frames::StepDone> KeptRows() const { return {kept_.begin(), kept_.end()}; }
+  // Returns whether these are all rows after the step.
+  bool KeepsAllSince(uint64_t step) const;
   // Subtract time that was not training since the step.
   void LeaveOutEvaluation(double seconds);
   void LeaveOutCheckpoint(double seconds);
@@ -51,6 +59,8 @@ class StepReporter {
   std::optional<double> TakeMeanLoss() { return std::exchange(losses_, {}).Value(); }
 
  private:
+  absl::StatusOr<std::vector<RankMeasures>> MeasuresOfAll(RankMeasures& mine) const;
+  void SayOrKeep(frames::StepDone row);
   nlohmann::json Row(int64_t step, const std::vector<RankMeasures>& ranks, Clock::time_point now,
                      const Stepper& stepper);
   // Used if ranks train independently: sets the waits to each step's share since the previous row.
@@ -64,6 +74,7 @@ class StepReporter {
   int64_t reported_nonfinite_ = 0;
   SinceLastRow since_;
   MeanOf losses_;
+  std::deque<frames::StepDone> kept_;
   Clock::time_point row_time_, step_time_, progress_time_, log_time_;
 };
 

@@ -24,7 +24,7 @@
 #include "worker/trainer/run/shortage.h"
 #include "worker/trainer/run/step.h"
 #include "worker/trainer/run/step_report.h"
-#include "worker/trainer/run/training_state.h"
+#include "worker/trainer/run/training_attempt.h"
 #include "worker/trainer/tracking/tracked_conversation.h"
 #include "worker/trainer/trial/flops.h"
 #include "worker/trainer/trial/seconds_between.h"
@@ -35,118 +35,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class TrainingAttempt {
- public:
-  TrainingAttempt(const frames::Start& start, Device& device, Conversation& conversation,
-                  const AttemptOptions& options)
-      : start_(start), device_(device), conversation_(conversation), options_(options) {}
-  ~TrainingAttempt() { conversation_.AbortWith({}); }
-
-  frames::End Run();
-
- private:
-  absl::Status Go();
-  absl::Status Prepare();
-  absl::Status Build();
-  absl::Status Train();
-  void MakeKeeper();  // on rank 0
-
-  // Returns whether the ranks are equal; otherwise due work waits until they are.
-  bool IsWhole() const { return step_ == begun_step_ || members_.sync.After(step_); }
-  // Returns whether a multiple of `every` was reached since the ranks were last equal.
-  bool HasCome(int64_t every) const {
-    return IsWhole() && members_.sync.Since(step_).HasMultipleOf(every);
-  }
-  // Returns whether to compare parameters: every train.hash_every steps, or if a save may be due.
-  bool ComparesParameters() const {
-    const int64_t hash_every = state_.spec.train.hash_every;
-    if (members_.mesh->group(Axis::kWorld) == nullptr || hash_every == 0) return false;
-    return HasCome(hash_every) || HasCome(state_.spec.checkpoint.every_steps) || EvaluationDue();
-  }
-  // Returns whether the state may be saved after `step`, known to all ranks in advance. For saves
-  // by time or because of a stop, rank 0 agrees with the others on a step (SaveTogether).
-  bool MaySave(int64_t step) const {
-    const int64_t save_every = state_.spec.checkpoint.every_steps;
-    return step == target_steps() || (save_every > 0 && step % save_every == 0) || AtRung(step) ||
-           (state_.spec.checkpoint.keep_best > 0 && EvaluationDue(step));
-  }
-  // Does what is due after a step.
-  absl::Status EvaluateAndSave(Stepper& stepper);
-  // Saves if rank 0 cannot save alone: tells all ranks to save, or to save and leave. If a save
-  // must be noted before its step, saves after the next step.
-  absl::Status SaveTogether(Stepper& stepper);
-  absl::Status Evaluate(Stepper& stepper);
-  absl::Status Save();
-  // Returns whether any rank has a reason to roll back; same on every rank.
-  bool CallsForRollback(Stepper& stepper);
-  // Rolls back to this attempt's newest checkpoint, or to its start, and continues with the next
-  // step.
-  absl::Status RollBack(Stepper& stepper, const std::string& why);
-  bool IsRoot() const { return start_.rank == 0; }
-  std::vector<Piece> OuterState() const {
-    return state_.outer == nullptr ? std::vector<Piece>() : state_.outer->State();
-  }
-  bool RootHasAll() const {
-    return members_.strategy == nullptr || members_.strategy->RootHasAll();
-  }
-  // Returns whether rank 0 can save after any step without the other ranks.
-  bool RootSavesAlone() const {
-    return RootHasAll() && (members_.strategy == nullptr || !members_.strategy->SavesAreNoted());
-  }
-  bool SavesAlone() const { return IsRoot() && RootSavesAlone(); }
-  int64_t target_steps() const { return members_.plan.target_steps; }
-  // Returns whether a search compares trials at `step`.
-  bool AtRung(int64_t step) const {
-    const bool of_ladder = std::any_of(
-        start_.validate_at.begin(), start_.validate_at.end(),
-        [&](uint64_t divisor) { return step == ShareOfSteps(target_steps(), divisor); });
-    return of_ladder ||
-           std::binary_search(shares_.begin(), shares_.end(), static_cast<uint64_t>(step));
-  }
-  // Returns whether `step_` has a row. A rung has one, since its loss may be compared.
-  bool Logged() const {
-    return IsLogged(state_.spec, members_.plan, step_) || AtRung(step_) || budget_.LooksAt(step_);
-  }
-  // Returns whether `step_` is the last step; same on every rank, from the start of an attempt.
-  bool OnLastStep() const { return step_ == target_steps() || (budget_.Reached() && IsWhole()); }
-  // Returns whether the specification or a search asks for an evaluation.
-  bool EvaluationDue(int64_t step) const {
-    const int64_t every = state_.spec.eval.every;
-    return (every > 0 && step % every == 0) || AtRung(step);
-  }
-  bool EvaluationDue() const {
-    return OnLastStep() || HasCome(state_.spec.eval.every) || AtRung(step_);
-  }
-
-  const frames::Start& start_;
-  Device& device_;
-  Conversation& conversation_;
-  const AttemptOptions options_;
-
-  TrainingState state_;
-  Membership members_;  // after the state, which it borrows
-
-  std::optional<checkpoint::CheckpointId> resumed_from_;  // known to rank 0 only
-  std::vector<uint64_t> shares_;                          // steps at which a population is compared
-  int64_t step_ = 0;                                      // completed steps
-  int64_t begun_step_ = 0;                                // step at which this attempt began
-  int64_t evaluated_step_ = -1;
-  bool owes_evaluation_ = false;  // the previous attempt was stopped within this step's evaluation
-  bool noted_ = true;             // the newest step's state may be saved; true right after a resume
-  bool asked_save_ = false;       // rank 0 wants to save after the next step
-  int32_t rollbacks_ = 0;
-  std::optional<double> peak_flops_;  // of this rank's device, if known
-  TimeBudget budget_;
-  double trained_before_ = 0;             // seconds, of earlier attempts that this one continues
-  std::optional<StepReporter> reporter_;  // set once training began
-};
+}  // namespace
 
 frames::End TrainingAttempt::Run() {
   absl::Status result = Guarded([&] { return Go(); });
+  const bool offers = holds_ && conversation_.CurrentStopRequest() == StopRequest::kNone;
+  if (offers) {
+    const absl::Status saved = Guarded([&] { return OfferState(); });
+    if (!saved.ok()) std::fprintf(stderr, "not saved: %s\n", std::string(saved.message()).c_str());
+  }
   // A stop may first appear as a failed collective, because a peer was quicker. A CPU still has the
   // parameters of the last complete step; a GPU may have stepped with incomplete gradients.
   const StopRequest stop = conversation_.CurrentStopRequest();
-  if (!result.ok() && stop != StopRequest::kNone &&
+  const bool answered = offers && stop == StopRequest::kStop;  // the failure came first
+  if (!result.ok() && stop != StopRequest::kNone && !answered &&
       (result.code() == kCancelledError || result.code() == kCollectiveError)) {
     const bool intact = device_.Torch().is_cpu() || result.code() == kCancelledError;
     result = CancelledError("stopped at step " + std::to_string(step_));
@@ -160,7 +62,9 @@ frames::End TrainingAttempt::Run() {
     }
   }
   result = DescribeShortage(std::move(result), start_, state_.spec, members_.plan, device_);
-  if (!result.ok() && state_.keeper && stop != StopRequest::kStop) state_.keeper->SettleSoon();
+  if (!result.ok() && state_.keeper && (stop != StopRequest::kStop || answered)) {
+    state_.keeper->SettleSoon();
+  }
   frames::End end;
   end.token = start_.token;
   end.step = static_cast<uint64_t>(step_);
@@ -259,7 +163,7 @@ absl::Status TrainingAttempt::Build() {
   return absl::OkStatus();
 }
 
-void TrainingAttempt::MakeKeeper() {
+void TrainingAttempt::MakeKeeper(int64_t saved_step) {
   CheckpointKeeper::Parts parts{start_,
                                 state_.spec,
                                 members_.plan,
@@ -279,17 +183,28 @@ void TrainingAttempt::MakeKeeper() {
   parts.sync = members_.sync;
   parts.data = MarksOf(state_);
   parts.wire = &state_.wire_choice;
-  state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), step_);
+  parts.removes = IsRoot();
+  state_.keeper = std::make_unique<CheckpointKeeper>(std::move(parts), saved_step);
 }
 
 absl::Status TrainingAttempt::Train() {
+  // A GPU enqueues the update before it knows whether the sum of the gradients failed.
+  if (device_.Torch().is_cpu() && members_.strategy->EachHasAll()) {
+    losses_ = std::make_unique<EarlyLosses>(members_.mesh->group(Axis::kWorld));
+  }
   reporter_.emplace(StepReporter::Parts{start_, state_.spec, members_.plan, device_, conversation_,
                                         *members_.mesh, *members_.strategy, state_.noise_scale,
-                                        budget_, peak_flops_, trained_before_});
+                                        budget_, peak_flops_, trained_before_, losses_.get()});
   Stepper stepper({state_.spec, members_.plan, device_, *members_.timeline, *state_.model,
                    *state_.optimizer, *members_.loader, *members_.mesh, *members_.strategy,
-                   state_.loss_scale.get(), members_.stages.get()});
-  if (IsRoot()) MakeKeeper();
+                   state_.loss_scale.get(), members_.stages.get(), losses_.get()});
+  if (IsRoot()) MakeKeeper(step_);
+  absl::Status result = Guarded([&] { return Loop(stepper); });
+  holds_ = Holds(result, stepper);
+  return result;
+}
+
+absl::Status TrainingAttempt::Loop(Stepper& stepper) {
   MicroStepBalance balance = MakeBalance(state_.spec, members_.plan.batch, step_);
   conversation_.Say(frames::Running{start_.token, static_cast<uint64_t>(step_)});
   if (state_.keeper != nullptr) state_.keeper->ClearUp();
@@ -302,8 +217,8 @@ absl::Status TrainingAttempt::Train() {
       return CancelledError("stopped at step " + std::to_string(step_));
     }
     noted_ = std::exchange(asked_save_, false) || MaySave(step_ + 1);
-    DT_RETURN_IF_ERROR(
-        stepper.Run(step_ + 1, noted_ ? Stepper::Saved::kMaybe : Stepper::Saved::kNo));
+    DT_RETURN_IF_ERROR(stepper.Run(step_ + 1, noted_ ? Stepper::Saved::kMaybe : Stepper::Saved::kNo,
+                                   Logged(step_ + 1)));
     ++step_;
     DT_RETURN_IF_ERROR(reporter_->Report(step_, Logged(), stepper));
     DT_RETURN_IF_ERROR(
@@ -322,165 +237,6 @@ absl::Status TrainingAttempt::Train() {
   }
   return state_.keeper != nullptr ? state_.keeper->Finish() : absl::OkStatus();
 }
-
-absl::Status TrainingAttempt::EvaluateAndSave(Stepper& stepper) {
-  if (!IsWhole()) return absl::OkStatus();
-  if (EvaluationDue()) DT_RETURN_IF_ERROR(Evaluate(stepper));
-  if (!RootSavesAlone()) return SaveTogether(stepper);
-  if (state_.keeper == nullptr) return absl::OkStatus();
-  if (!OnLastStep() && !state_.keeper->Due(step_)) return absl::OkStatus();
-  // A checkpoint due by time, which only rank 0 knows, waits for the next comparison.
-  if (state_.spec.train.hash_every > 0 && members_.mesh->group(Axis::kWorld) != nullptr &&
-      !ComparesParameters()) {
-    return absl::OkStatus();
-  }
-  DT_RETURN_IF_ERROR(stepper.CheckFinite());
-  // The other ranks do not know about the rollback yet; they learn it at the next logged step.
-  if (stepper.nonfinite().CallForRollback()) return absl::OkStatus();
-  return Save();
-}
-
-absl::Status TrainingAttempt::SaveTogether(Stepper& stepper) {
-  // Wait for a GPU only where that is done anyway.
-  const bool meets = device_.Torch().is_cpu() || noted_ || Logged() || EvaluationDue() ||
-                     members_.strategy->StepsAlone() || HasCome(state_.spec.checkpoint.every_steps);
-  if (!meets) return absl::OkStatus();
-  const bool leaves = conversation_.CurrentStopRequest() == StopRequest::kStopAfterCheckpoint;
-  const bool saves = state_.keeper != nullptr && state_.keeper->Writes(step_) &&
-                     (leaves || OnLastStep() || state_.keeper->Due(step_));
-  const std::vector<double> root =
-      members_.mesh->Gather(Axis::kWorld, {saves ? 1.0 : 0.0, leaves ? 1.0 : 0.0}).at(0);
-  if (root[0] + root[1] == 0) return absl::OkStatus();
-  if (members_.strategy->SavesAreNoted() && !noted_ && !OnLastStep()) {
-    asked_save_ = true;
-    return absl::OkStatus();
-  }
-  DT_RETURN_IF_ERROR(stepper.CheckFinite());
-  // The next step rolls back, on every rank, so do not save this one.
-  if (CallsForRollback(stepper)) return absl::OkStatus();
-  if (root[0] != 0) {
-    if (state_.spec.train.hash_every > 0 && !ComparesParameters()) {
-      DT_RETURN_IF_ERROR(CompareParameters(*members_.mesh, members_.strategy->copies(), step_));
-    }
-    DT_RETURN_IF_ERROR(Save());
-  }
-  if (root[1] == 0) return absl::OkStatus();
-  // No rank leaves before the checkpoint to resume from is complete.
-  if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
-  members_.mesh->Gather(Axis::kWorld, {0});
-  return CancelledError("stopped at step " + std::to_string(step_));
-}
-
-bool TrainingAttempt::CallsForRollback(Stepper& stepper) {
-  if (state_.spec.nonfinite != NonFinite::kRollback) return false;
-  if (!members_.strategy->StepsAlone()) return stepper.nonfinite().CallForRollback();
-  stepper.nonfinite().Fetch();
-  device_.Synchronize();
-  const bool mine = stepper.nonfinite().CallForRollback();
-  const auto ranks = members_.mesh->Gather(Axis::kWorld, {mine ? 1.0 : 0.0});
-  return std::any_of(ranks.begin(), ranks.end(),
-                     [](const std::vector<double>& rank) { return rank[0] != 0; });
-}
-
-absl::Status TrainingAttempt::RollBack(Stepper& stepper, const std::string& why) {
-  const std::string where = why + " by step " + std::to_string(step_);
-  if (++rollbacks_ > kRollbacksMax) {
-    return NonFiniteError(where + ", and this attempt has rolled back " +
-                          std::to_string(kRollbacksMax) +
-                          " times already. Lower optimizer.lr, or look at the data");
-  }
-  if (state_.keeper != nullptr) DT_RETURN_IF_ERROR(state_.keeper->Settle());
-  // Rank 0 has the state; the others get it from there.
-  frames::Start from = start_;
-  if (state_.keeper != nullptr && state_.keeper->newest()) {
-    from.resume = state_.keeper->newest();
-    ++from.attempt;  // as the next attempt would: this one's are then candidates
-  }
-  const std::vector<Piece>& parameters = state_.home->pieces();
-  const bool spread = !RootHasAll();
-  if (IsRoot() || spread) {
-    DrawAgain(state_.spec.model, static_cast<uint64_t>(state_.spec.seed), parameters);
-    state_.optimizer->Restart();
-    if (state_.outer != nullptr) state_.outer->Restart();
-  }
-  if (state_.pretrained && spread) {
-    DT_RETURN_IF_ERROR(LoadPretrained(*state_.pretrained, *members_.mesh, parameters));
-  } else if (state_.pretrained && IsRoot()) {
-    DT_RETURN_IF_ERROR(ReadPretrained(*state_.pretrained, parameters));
-  }
-  DT_ASSIGN_OR_RETURN(const Restored restored, RestoreSnapshot(from, *members_.mesh, parameters,
-                                                               *state_.optimizer, OuterState()));
-  members_.strategy->AfterLoad();
-  stepper.nonfinite().ForgetRuns();
-  if (state_.loss_scale != nullptr) state_.loss_scale->Resume(restored.loss_scale);
-  if (IsRoot()) {
-    std::fprintf(stderr, "%s: rolled back to step %lld, continuing with step %lld (%d of %d)\n",
-                 where.c_str(), static_cast<long long>(restored.step),
-                 static_cast<long long>(step_ + 1), rollbacks_, kRollbacksMax);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status TrainingAttempt::Evaluate(Stepper& stepper) {
-  if (!state_.val_data || evaluated_step_ == step_) return absl::OkStatus();
-  const LongWork evaluates(conversation_, start_.token, step_);
-  // A stop during the evaluation saves the evaluated state.
-  DT_RETURN_IF_ERROR(stepper.CheckFinite());
-  const Clock::time_point before = Clock::now();
-  EvalMeter meter(conversation_, start_.token, step_, SavesAlone());
-  const BatchPlan& batch = members_.plan.batch;
-  meter.Expect(ValidationParts(state_.spec, *state_.val_data, batch.rank, batch.world_size) +
-               state_.tasks.Parts(state_.spec, batch.rank, batch.world_size));
-  const auto validate = [&] {
-    return Validate(state_.spec, *state_.val_data, *state_.model, device_, *members_.mesh, meter);
-  };
-  DT_ASSIGN_OR_RETURN(Validation validation, validate());
-  // All ranks have the same value, so all decide the same.
-  if (!std::isfinite(validation.loss) && state_.spec.nonfinite == NonFinite::kRollback) {
-    DT_RETURN_IF_ERROR(RollBack(stepper, "the validation loss is not finite"));
-    DT_ASSIGN_OR_RETURN(validation, validate());
-  }
-  if (!std::isfinite(validation.loss)) {
-    return NonFiniteError("the validation loss is not finite at step " + std::to_string(step_) +
-                          ". Lower optimizer.lr, or look at the data");
-  }
-  frames::Eval eval;
-  eval.token = start_.token;
-  eval.step = static_cast<uint64_t>(step_);
-  DT_RETURN_IF_ERROR(
-      state_.tasks.Run(state_.spec, *state_.model, device_, *members_.mesh, meter, eval));
-  const double seconds = SecondsBetween(before, Clock::now());
-  evaluated_step_ = step_;
-  reporter_->LeaveOutEvaluation(seconds);
-  if (IsRoot()) {
-    eval.loss = validation.loss;
-    eval.perplexity_mean = validation.perplexity_mean;
-    eval.tokens = validation.tokens;
-    eval.seconds = seconds;
-    eval.train_loss = reporter_->TakeMeanLoss();
-    std::fprintf(stderr, "step %lld  validation loss %.4f\n", static_cast<long long>(step_),
-                 validation.loss);
-    conversation_.Say(eval);
-    state_.keeper->TakeEvaluation(eval);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status TrainingAttempt::Save() {
-  if (state_.keeper == nullptr && RootHasAll()) return absl::OkStatus();
-  const Clock::time_point before = Clock::now();
-  double seconds = 0;
-  if (state_.keeper != nullptr) {
-    DT_ASSIGN_OR_RETURN(seconds, state_.keeper->Save(step_, members_.strategy->Layout()));
-  } else {
-    TakePartInSaving({state_.home->pieces(), state_.optimizer->State(), members_.mesh.get()});
-    seconds = SecondsBetween(before, Clock::now());
-  }
-  reporter_->LeaveOutCheckpoint(seconds);
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 AttemptOutcome RunAttempt(const frames::Start& start, Device& device, Conversation& conversation,
                           const AttemptOptions& options) {

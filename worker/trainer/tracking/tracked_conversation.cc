@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -138,6 +139,19 @@ absl::StatusOr<OutputFile> KeepLines(const std::string& path, uint64_t step) {
   return out;
 }
 
+// Returns the newest step that has a line of its own; 0: none.
+absl::StatusOr<uint64_t> NewestStep(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  uint64_t newest = 0;
+  for (std::string text; std::getline(in, text);) {
+    const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!line.is_object() || line.value("type", "") != "step") continue;
+    newest = std::max(newest, line.value("step", uint64_t{0}));
+  }
+  if (in.bad()) return IoError("'" + path + "' cannot be read");
+  return newest;
+}
+
 std::string EventFileName() {
   char host[256] = "localhost";
   gethostname(host, sizeof host - 1);
@@ -172,6 +186,37 @@ void TrackedConversation::Say(const frames::FromTrainer& frame) {
                  (folder_ + "/metrics.jsonl").c_str(), std::string(tracked.message()).c_str());
   }
   inner_.Say(frame);
+}
+
+void TrackedConversation::SayMissing(const std::vector<frames::StepDone>& rows, uint64_t after) {
+  const absl::Status added = [&]() -> absl::Status {
+    try {
+      return AddMissing(rows);
+    } catch (const json::exception& bad) {
+      return IoError(bad.what());
+    }
+  }();
+  if (!added.ok()) {
+    std::fprintf(stderr, "%s/metrics.jsonl lacks the newest rows: %s\n", folder_.c_str(),
+                 std::string(added.message()).c_str());
+  }
+  inner_.SayMissing(rows, after);
+}
+
+absl::Status TrackedConversation::AddMissing(const std::vector<frames::StepDone>& rows) {
+  const std::string path = folder_ + "/metrics.jsonl";
+  if (start_.rank == 0 || start_.storage.empty() || !std::filesystem::exists(path)) {
+    return absl::OkStatus();
+  }
+  // Rank 0 may have died within a line.
+  DT_ASSIGN_OR_RETURN(lines_, KeepLines(path, std::numeric_limits<uint64_t>::max()));
+  DT_ASSIGN_OR_RETURN(const uint64_t newest, NewestStep(path));
+  for (const frames::StepDone& row : rows) {
+    if (row.row.value("step", uint64_t{0}) > newest) DT_RETURN_IF_ERROR(Step(row.row));
+  }
+  DT_RETURN_IF_ERROR(Flush());
+  lines_.reset();
+  return absl::OkStatus();
 }
 
 absl::Status TrackedConversation::Track(const frames::FromTrainer& frame) {

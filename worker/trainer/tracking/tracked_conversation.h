@@ -39,8 +39,15 @@ class TrackedConversation final : public Conversation {
   void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) override {
     inner_.AwaitRegistered(step, limit);
   }
+  bool PeerIsLost() const override { return inner_.PeerIsLost(); }
+  std::optional<uint64_t> AwaitRescue(std::chrono::milliseconds limit) override {
+    return inner_.AwaitRescue(limit);
+  }
+  // Also adds the rows that rank 0 did not write to metrics.jsonl, if this rank sees that file.
+  void SayMissing(const std::vector<frames::StepDone>& rows, uint64_t after) override;
 
  private:
+  absl::Status AddMissing(const std::vector<frames::StepDone>& rows);
   absl::Status Track(const frames::FromTrainer& frame);
   absl::Status Begin(uint64_t resumed_step);
   absl::Status Step(const nlohmann::json& row);

@@ -93,5 +93,29 @@ TEST_F(AgentLinkTest, ACollectiveThatDoesNotLetGoIsAbortedFromAnotherThreadAndNe
   EXPECT_EQ(aborted, 1);
 }
 
+TEST_F(AgentLinkTest, ALostPeerEndsTheCollectiveAndTheRankWaitsForOrders) {
+  const auto attempt = Start("one");
+  std::atomic<int> aborted{0};
+  attempt->AbortWith([&] { ++aborted; });
+  Say(frames::PeerLost{"another"});
+  Say(frames::PeerLost{"one"});
+  EXPECT_TRUE(Await([&] { return aborted == 1; }));
+  EXPECT_TRUE(attempt->PeerIsLost());
+  EXPECT_EQ(attempt->CurrentStopRequest(), StopRequest::kNone) << "it is not to leave";
+  std::thread agent([&] { Say(frames::Rescue{"one", 17}); });
+  EXPECT_EQ(attempt->AwaitRescue(kPatience), 17u);
+  agent.join();
+  attempt->AbortWith({});
+}
+
+TEST_F(AgentLinkTest, AStopEndsTheWaitForOrdersToSave) {
+  for (const bool checkpoint : {false, true}) {
+    const auto attempt = Start(checkpoint ? "one" : "two");
+    std::thread agent([&] { Say(frames::Stop{checkpoint ? "one" : "two", checkpoint}); });
+    EXPECT_EQ(attempt->AwaitRescue(kPatience), std::nullopt);
+    agent.join();
+  }
+}
+
 }  // namespace
 }  // namespace dt::trainer

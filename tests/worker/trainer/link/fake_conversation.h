@@ -19,11 +19,13 @@ class FakeConversation final : public Conversation {
     return {"a:1"};
   }
   void AbortWith(std::function<void()>) override {}
+  bool PeerIsLost() const override { return peer_is_lost; }
   std::optional<uint64_t> RegisteredStep() const override { return registered; }
   void AwaitRegistered(uint64_t, std::chrono::milliseconds) override {}
 
   std::vector<frames::FromTrainer> said;
   StopRequest stop_request = StopRequest::kNone;
+  bool peer_is_lost = false;
   std::optional<uint64_t> registered;
 };
 

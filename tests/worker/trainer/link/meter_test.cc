@@ -80,5 +80,13 @@ TEST_F(MeterTest, AStopEndsTheEvaluationOfRanksThatMustLeave) {
   EXPECT_FALSE(peer.Done(begun_).ok());
 }
 
+TEST_F(MeterTest, ALostPeerEndsTheEvaluation) {
+  EvalMeter meter(conversation_, "t", 40, /*saves_alone=*/false, begun_);
+  conversation_.peer_is_lost = true;
+  const absl::Status left = meter.Done(begun_);
+  ASSERT_FALSE(left.ok());
+  EXPECT_EQ(left.code(), kCollectiveError);
+}
+
 }  // namespace
 }  // namespace dt::trainer

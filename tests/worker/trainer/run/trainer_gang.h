@@ -233,6 +233,7 @@ class TrainerGang {
       KillThoseLeftBehind(told);
     }
     EXPECT_FALSE(Pending(told)) << "the attempt did not end in time";
+    EXPECT_TRUE(answer_ || told.missing.empty()) << "a rank other than 0 reported rows";
     return told;
   }
   // Waits until each process is ready, as an agent does before the next attempt; starts another one
@@ -251,6 +252,14 @@ class TrainerGang {
   void StopAll(bool checkpoint) {
     for (size_t r = 0; r < ranks_.size(); ++r) Stop(static_cast<int>(r), checkpoint);
   }
+  // Orders a rank that holds the state of its gang to save it.
+  void Rescue(int r, uint64_t rows_after) {
+    ranks_.at(r)->Send(frames::Rescue{token_, rows_after});
+  }
+  // Calls `answer` for each rank that holds the state of its broken gang. Without this it has to
+  // leave.
+  using Answer = std::function<void(const Told& told, int rank, const frames::Holds& holds)>;
+  void AnswerHolds(Answer answer) { answer_ = std::move(answer); }
   // Registers no checkpoint beyond this step, as if the coordinator were away.
   void RegisterUpTo(uint64_t step) { register_up_to_ = step; }
 
@@ -270,10 +279,17 @@ class TrainerGang {
     }
     if (!broken_) {
       broken_ = now;
+      if (answer_) TellOfLoss();
     } else if (now > *broken_ + kAbandonPatience) {
       for (size_t r = 0; r < ranks_.size(); ++r) {
         if (!told.ends[r] && !ranks_[r]->ended()) kill(ranks_[r]->pid(), SIGKILL);
       }
+    }
+  }
+  // Ends every wait for the lost peer, as the coordinator does before it lets a survivor save.
+  void TellOfLoss() {
+    for (const auto& rank : ranks_) {
+      if (!rank->ended()) rank->Send(frames::PeerLost{token_});
     }
   }
   bool Pending(const Told& told) const {
@@ -306,6 +322,13 @@ class TrainerGang {
         ranks_[r]->Send(frames::Registered{token_, saved->step});
       }
     }
+    if (const auto* holds = std::get_if<frames::Holds>(&frame)) {
+      if (answer_) {
+        answer_(told, r, *holds);
+      } else {
+        Stop(r, /*checkpoint=*/false);
+      }
+    }
     if (const auto* end = std::get_if<frames::End>(&frame)) {
       EXPECT_EQ(end->token, token_);
     }
@@ -318,6 +341,7 @@ class TrainerGang {
   static inline int attempts = 0;  // of all gangs: processes go from one to another
   const bool of_own_commands_ = false;
   uint64_t register_up_to_ = UINT64_MAX;
+  Answer answer_;
   std::optional<std::chrono::steady_clock::time_point> broken_;
 };
 
