@@ -32,7 +32,7 @@ std::string DetectionChecker::CheckLoss(const State& state, const Worker& worker
                       absl::FormatDuration(silent), " without evidence");
 }
 
-std::string DetectionChecker::CheckClosed(const Worker& worker, absl::Duration now) {
+std::string DetectionChecker::CheckClosed(const Worker& worker, Known& known, absl::Duration now) {
   if (worker.presence != Presence::kSilent) return {};
   const absl::Duration round_trips = 20 * worker.round_trip.value_or(absl::ZeroDuration());
   const absl::Duration limit = std::clamp(round_trips, Seconds(1), Seconds(10));
@@ -40,8 +40,12 @@ std::string DetectionChecker::CheckClosed(const Worker& worker, absl::Duration n
   if (worker.attempt != nullptr && worker.attempt->ranks.size() > 1) {
     const auto* training = std::get_if<Training>(&worker.attempt->phase);
     // Its gang may have made steps without it being heard.
-    if (training != nullptr && training->last_step + Seconds(10) + kSlack >= now) return {};
+    if (training != nullptr && training->last_step + Seconds(10) + kSlack >= now) {
+      known.proven_at = now;
+      return {};
+    }
   }
+  if (known.proven_at + kSlack >= now) return {};  // its gang has just broken, or begins again
   return absl::StrCat("17: the stream of worker ", worker.name, " closed ",
                       absl::FormatDuration(now - worker.closed_at), " ago, and it is not lost");
 }
@@ -83,12 +87,17 @@ std::string DetectionChecker::AfterStep(const State& state, const Effects& effec
   }
   for (const Worker& worker : state.live.workers) {
     if (worker.name.empty()) continue;
-    if (std::string late = CheckClosed(worker, now); !late.empty()) return late;
     Known& known = workers_[worker.name];
+    if (std::string late = CheckClosed(worker, known, now); !late.empty()) return late;
     if (worker.presence == Presence::kLost && known.presence != Presence::kLost) {
       if (std::string early = CheckLoss(state, worker, known, now); !early.empty()) return early;
     }
-    known = {worker.presence, worker.stream, worker.draining, worker.last_heard, worker.closed_at};
+    known = {.presence = worker.presence,
+             .stream = worker.stream,
+             .draining = worker.draining,
+             .last_heard = worker.last_heard,
+             .closed_at = worker.closed_at,
+             .proven_at = known.proven_at};
   }
   return {};
 }

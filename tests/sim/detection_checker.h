@@ -28,10 +28,13 @@ class DetectionChecker {
     StreamId stream = 0;
     bool draining = false;
     absl::Duration last_heard, closed_at;
+    // When the steps of its gang last proved it alive, though its stream had closed.
+    absl::Duration proven_at = -absl::InfiniteDuration();
   };
   std::string CheckLoss(const State& state, const Worker& worker, const Known& before,
                         absl::Duration now) const;
-  static std::string CheckClosed(const Worker& worker, absl::Duration now);
+  // Also notes that the worker is proven alive.
+  static std::string CheckClosed(const Worker& worker, Known& known, absl::Duration now);
   static std::string CheckHang(const State& state, const LiveAttempt& attempt, absl::Duration now);
 
   std::map<std::string, Known> workers_;

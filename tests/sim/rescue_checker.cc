@@ -14,6 +14,10 @@ namespace {
 // The least times that a survivor has. Savers of the simulator are quicker, unless they hang.
 constexpr absl::Duration kTimeToSave = absl::Seconds(10);
 constexpr absl::Duration kTimeToReport = absl::Seconds(3);
+// The longest rescue: the first connections after a restart, and two saves. Where a step takes a
+// minute, the survivors have more.
+constexpr absl::Duration kLongestRescue = absl::Seconds(80);
+constexpr double kSlowStepSeconds = 10;
 constexpr absl::Duration kEarly = absl::Milliseconds(1);
 
 bool BreaksGangs(v1::Cause cause) {
@@ -38,6 +42,7 @@ std::string RescueChecker::CheckEnd(const State& state, const v1::AttemptEnded& 
   const auto live = state.live.attempts.find(trial->attempts[id.attempt - 1].token);
   if (live == state.live.attempts.end()) return {};
   const LiveAttempt& attempt = *live->second;
+  if (attempt.ranks.size() < 2) return {};
   if (attempt.saving || !EachRankHasAll(attempt.spec) || !trained_.contains(id)) return {};
   // Ranks differ by one step at most, so another may have saved the step before.
   const uint64_t enough = ResumeStep(*trial, id) + 1;
@@ -72,6 +77,7 @@ std::string RescueChecker::AfterStep(const State& state, const Effects& effects,
     const AttemptId id{{fact.experiment(), fact.trial()}, fact.attempt()};
     offered_since_.erase(id);
     asked_at_.erase(id);
+    rescued_since_.erase(id);
     trained_.erase(id);
   }
   for (const auto& [token, attempt] : state.live.attempts) {
@@ -79,7 +85,14 @@ std::string RescueChecker::AfterStep(const State& state, const Effects& effects,
     const bool offers = std::any_of(attempt->ranks.begin(), attempt->ranks.end(),
                                     [](const RankState& rank) { return rank.holds.has_value(); });
     if (offers) offered_since_.emplace(attempt->id, now);
-    if (attempt->rescue.has_value()) asked_at_.emplace(attempt->id, now);
+    if (attempt->rescue.has_value()) {
+      asked_at_.emplace(attempt->id, now);
+      const absl::Duration since = rescued_since_.emplace(attempt->id, now).first->second;
+      if (now - since > kLongestRescue && !(attempt->seconds_per_step > kSlowStepSeconds)) {
+        return absl::StrCat("10: attempt ", ToString(attempt->id), " is rescued since ",
+                            absl::FormatDuration(now - since));
+      }
+    }
     if (attempt->Is<Training>()) trained_.insert(attempt->id);
   }
   return {};

@@ -1,5 +1,5 @@
 // rescue_checker.h: finds attempts that end while a survivor has more than one step beyond the
-// newest checkpoint, and was not given the time to report or to save it.
+// newest checkpoint, and was not given the time to report or to save it; and rescues without an end.
 //
 // Role:  pure, slow and simple; has limits of its own.
 #pragma once
@@ -18,7 +18,10 @@ class RescueChecker {
   // Returns the violation, or "".
   std::string AfterStep(const State& state, const Effects& effects, absl::Duration now);
   // A coordinator that was killed has to learn of its gangs again.
-  void TakeRestart() { trained_.clear(); }
+  void TakeRestart() {
+    trained_.clear();
+    rescued_since_.clear();
+  }
 
  private:
   std::string CheckEnd(const State& state, const v1::AttemptEnded& fact, absl::Duration now) const;
@@ -27,6 +30,8 @@ class RescueChecker {
   std::map<AttemptId, absl::Duration> offered_since_;
   // When the ranks were first asked for what they hold.
   std::map<AttemptId, absl::Duration> asked_at_;
+  // Since when this process lets the attempt's survivors save.
+  std::map<AttemptId, absl::Duration> rescued_since_;
   std::set<AttemptId> trained_;  // seen to train, by this process
 };
 

@@ -56,13 +56,14 @@ void AddPlace(const LiveState& live, const LiveAttempt& attempt, const Attempt& 
   }
 }
 
-void AddRescue(const LiveState& live, const LiveAttempt& attempt, int32_t rank,
-               v1::Assigned& assigned) {
+void AddRescue(const LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
+               int32_t rank, v1::Assigned& assigned) {
   assigned.set_peer_lost(true);
   if (rank != attempt.rescue->saver) return;
   assigned.set_rescue(true);
   const auto told = live.told.find(attempt.token);
-  uint64_t row = told == live.told.end() ? 0 : told->second.row;
+  uint64_t row = recorded.resumed_step;
+  if (told != live.told.end()) row = std::max(row, told->second.row);
   if (Mutated(Mutant::kRescueWithoutRows)) row = std::max(row, attempt.step);
   assigned.set_rows_after(row);
 }
@@ -85,13 +86,13 @@ v1::Assigned AssignedTo(const State& state, const Worker& worker) {
                     std::any_of(attempt.ranks.begin(), attempt.ranks.end(),
                                 [](const RankState& rank) { return rank.end == v1::CAUSE_HANG; }));
   if (leaves) return assigned;  // a leaving worker needs no more
+  const Attempt& recorded = *FindAttempt(durable, attempt.id);
   if (attempt.rescue.has_value()) {
-    AddRescue(state.live, attempt, worker.rank, assigned);
+    AddRescue(state.live, attempt, recorded, worker.rank, assigned);
   } else {
     assigned.set_checkpoint_stop(attempt.saving);
   }
   *assigned.mutable_spec() = attempt.spec;
-  const Attempt& recorded = *FindAttempt(durable, attempt.id);
   assigned.set_local_rank(recorded.members[worker.rank].local_rank);
   if (recorded.resume.has_value()) *assigned.mutable_resume() = *recorded.resume;
   if (worker.rank > 0) assigned.set_store_address(attempt.store_address);
