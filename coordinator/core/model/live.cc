@@ -29,11 +29,16 @@ Work WorkOf(const LiveAttempt& attempt, const Training& training) {
       work = Work::kPauses;
     }
   }
-  const bool stepped = training.longest_step > absl::ZeroDuration();
+  const bool stepped = LongestStep(training) > absl::ZeroDuration();
   return work == Work::kSteps && !stepped ? Work::kFirstStep : work;
 }
 
 }  // namespace
+
+absl::Duration LongestStep(const Training& training) {
+  if (training.longest_step > absl::ZeroDuration()) return training.longest_step;
+  return std::max(training.newest_steps[0], training.newest_steps[1]);
+}
 
 Signs SignsOf(const LiveAttempt& attempt) {
   Signs signs;
@@ -42,7 +47,7 @@ Signs SignsOf(const LiveAttempt& attempt) {
   if (training == nullptr) return signs;
   signs.work = WorkOf(attempt, *training);
   signs.first_step = training->first_step;
-  signs.longest_step = training->longest_step;
+  signs.longest_step = LongestStep(*training);
   signs.longest_gap = training->longest_gap;
   signs.longest_part = training->longest_part;
   signs.longest_pause = training->longest_pause;

@@ -134,6 +134,9 @@ struct Training {
       longest_row;  // step of a row, as the trainer measured it, but the first; zero: none
   absl::Duration last_step = -absl::InfiniteDuration();  // time of the newest reported step
 };
+// Returns the longest step but the first; zero: it is not known yet. Before enough steps have
+// followed, it is the longest of the newest, which may seem longer than they were.
+absl::Duration LongestStep(const Training& training);
 struct Settling {  // a symptom was reported: its cause may follow until then
   absl::Duration until;
 };

@@ -62,7 +62,7 @@ Signs SignsOf(const Worker& worker) {
   if (const LiveAttempt* proof = ProofOf(worker)) {
     const auto& training = std::get<Training>(proof->phase);
     const bool measured = training.longest_row > absl::ZeroDuration();
-    signs.longest_step = measured ? training.longest_row : training.longest_step;
+    signs.longest_step = measured ? training.longest_row : LongestStep(training);
   }
   signs.lease = worker.lease;
   signs.round_trip = worker.round_trip;
