@@ -263,7 +263,7 @@ void NoteHolds(Turn& turn, LiveAttempt& attempt, RankState& rank, const v1::Atte
   if (rank.end != v1::CAUSE_UNSPECIFIED) return;
   if (!attempt.Is<Training>() && !attempt.Is<Settling>()) return;
   const bool first = !rank.holds.has_value();
-  const bool all = TakeHolds(turn, attempt, rank, status);
+  const bool all = TakeHolds(attempt, rank, status);
   if (attempt.rescue.has_value()) return GoOn(turn, attempt);
   if (first) AwaitCause(turn, attempt, v1::CAUSE_COLLECTIVE);
   // Rank 0 may have been ordered to save and stop just after its collective failed.

@@ -95,11 +95,11 @@ bool IsRescued(const LiveAttempt& attempt, int32_t rank, uint64_t step) {
          attempt.ranks[rank].holds.value_or(0) <= step;
 }
 
-bool TakeHolds(Turn& turn, LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status) {
+bool TakeHolds(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status) {
   rank.holds = status.holds_step();
   rank.holds_hash = status.holds_hash();
   rank.saves = status.saves();
-  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [&turn](const RankState& other) {
+  return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const RankState& other) {
     return other.holds.has_value() || other.end != v1::CAUSE_UNSPECIFIED || other.gone;
   });
 }

@@ -24,6 +24,6 @@ bool GoOnRescuing(Turn& turn, LiveAttempt& attempt);
 bool IsRescued(const LiveAttempt& attempt, int32_t rank, uint64_t step);
 // Takes what a rank reports that it holds. Returns whether all ranks that are left hold something:
 // none of them is the cause.
-bool TakeHolds(Turn& turn, LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status);
+bool TakeHolds(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& status);
 
 }  // namespace dt
