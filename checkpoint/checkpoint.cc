@@ -116,17 +116,14 @@ absl::StatusOr<SavedCheckpoint> CheckpointWriter::Commit(Manifest manifest) {
   DT_RETURN_IF_ERROR(file.SyncAndClose());
   DT_RETURN_IF_ERROR(SyncFolder(temporary_));
   const std::string target = storage_ + "/" + id_.Path();
-  bool installed = false;
-  if (!replaces_) {
-    DT_ASSIGN_OR_RETURN(installed, InstallIfAbsent(temporary_, target));
-    if (!installed) {
-      const absl::StatusOr<Checkpoint> there = OpenCheckpoint(storage_, id_);
-      if (there.ok()) {
-        // Its files must not change: it may be registered. Its writer may have been killed before
-        // it synced the name.
-        DT_RETURN_IF_ERROR(SyncFolder(attempt_folder_));
-        return SavedOf(*there);
-      }
+  DT_ASSIGN_OR_RETURN(const bool installed, InstallIfAbsent(temporary_, target));
+  if (!installed && !replaces_) {
+    const absl::StatusOr<Checkpoint> there = OpenCheckpoint(storage_, id_);
+    if (there.ok()) {
+      // Its files must not change: it may be registered. Its writer may have been killed before it
+      // synced the name.
+      DT_RETURN_IF_ERROR(SyncFolder(attempt_folder_));
+      return SavedOf(*there);
     }
   }
   if (!installed) DT_RETURN_IF_ERROR(Install(temporary_, target));

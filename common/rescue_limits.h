@@ -1,5 +1,4 @@
-// rescue_limits.h: bounds on the save by a survivor of a broken gang. The bounds of all other rooms
-// are in limits.h.
+// rescue_limits.h: bounds on the save by a survivor of a broken gang, each with its reason.
 #pragma once
 
 #include "absl/time/time.h"

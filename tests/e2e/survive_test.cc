@@ -186,11 +186,7 @@ TEST_F(SurviveTest, AnElasticGangGoesOnSmallerFromTheNewestState) {
   });
   ExpectOneStepLostAtMost(experiment, v1::CAUSE_WORKER_LOST);
   EXPECT_EQ(cluster_.Explain(experiment).attempts(1).members_size(), 1);
-  const std::vector<std::string> losses = Losses(experiment);
-  ASSERT_EQ(losses.size(), expected.size());
-  for (size_t step = 0; step < losses.size(); ++step) {
-    EXPECT_NEAR(LossOf(losses[step]), LossOf(expected[step]), 2e-3) << "step " << step + 1;
-  }
+  ExpectNear(Losses(experiment), expected);
 }
 
 // No rank has all of a state that ranks share.

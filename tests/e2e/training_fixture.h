@@ -129,6 +129,14 @@ class TrainingTest : public ClusterTest {
   static double LossOf(const std::string& row) {
     return strtod(row.c_str() + row.find(',') + 1, nullptr);
   }
+  // Another number of ranks sums in another order.
+  static void ExpectNear(const std::vector<std::string>& losses,
+                         const std::vector<std::string>& expected) {
+    ASSERT_EQ(losses.size(), expected.size());
+    for (size_t step = 0; step < losses.size(); ++step) {
+      EXPECT_NEAR(LossOf(losses[step]), LossOf(expected[step]), 2e-3) << "step " << step + 1;
+    }
+  }
 };
 
 }  // namespace dt

@@ -133,11 +133,7 @@ TEST_F(TrainingKillTest, AnElasticTrialGoesOnWithFewerSlotsAndTheSameLosses) {
   EXPECT_TRUE(explained.attempts(0).uncharged());
   EXPECT_NE(explained.attempts(0).stop_reason().find("goes on with 1 of its 2 slots"),
             std::string::npos);
-  const std::vector<std::string> losses = Losses(experiment);
-  ASSERT_EQ(losses.size(), expected.size());
-  for (size_t step = 0; step < losses.size(); ++step) {
-    EXPECT_NEAR(LossOf(losses[step]), LossOf(expected[step]), 2e-3) << "step " << step + 1;
-  }
+  ExpectNear(Losses(experiment), expected);
 }
 
 TEST_F(TrainingKillTest, AKilledCoordinatorIsNotNoticedByTheTraining) {

@@ -130,8 +130,8 @@ struct Training {
   // Lengths of the newest steps, the newest first. One counts for longest_step once two others
   // have followed it.
   std::array<absl::Duration, 2> newest_steps = {};
-  absl::Duration
-      longest_row;  // step of a row, as the trainer measured it, but the first; zero: none
+  // The longest step as the trainer measured it, but that of the first row; zero: no row came yet.
+  absl::Duration longest_row;
   absl::Duration last_step = -absl::InfiniteDuration();  // time of the newest reported step
 };
 // Returns the longest step but the first; zero: it is not known yet. Before enough steps have

@@ -45,7 +45,7 @@ absl::Duration ProgressOf(const Signs& signs) {
       return std::min(most, std::max({limits::kLongWorkLeast, by_steps,
                                       kTimesTheLongest * signs.longest_part}));
     case Work::kPauses:
-      // Neither an evaluation shows how long a save takes, nor the copy with which a save begins.
+      // An evaluation does not show how long a save takes. Nor does the copy with which one begins.
       if (signs.longest_save == absl::ZeroDuration()) return most;
       if (Mutated(Mutant::kPauseIsAStep)) return limits::kHangLeast;
       return std::min(

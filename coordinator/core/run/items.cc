@@ -174,7 +174,7 @@ void TakeRows(Turn& turn, const Sender& sender, v1::RowChunk& chunk, RowTotals* 
   if (!sender.Newest() && !Mutated(Mutant::kRowsOfOldAttempts)) return;
   if (!sender.recorded->ran && !Mutated(Mutant::kRowsBeforeRunning)) return;
   const Claimant claimant = ClaimantOf(turn, sender);
-  const bool overlaps = MayRescue(turn, sender) && chunk.first_step() <= claimant.told.row;
+  const bool overlaps = chunk.first_step() <= claimant.told.row && MayRescue(turn, sender);
   if (overlaps && !Mutated(Mutant::kRowsOfTwoRanks) &&
       !DropKnown(claimant.told.row, chunk, totals)) {
     return;

@@ -9,7 +9,7 @@ namespace dt {
 
 // Takes the status of the rank that `worker` holds.
 void TakeStatus(Turn& turn, Worker& worker, v1::AttemptStatus& status);
-// Keeps the row, if it is newer than the last one, with the smoothed time of a step: for display.
+// Keeps the row, if it is newer than the last one, and how long its steps took.
 void NoteRow(LiveAttempt& attempt, const v1::StepRow& row);
 
 }  // namespace dt

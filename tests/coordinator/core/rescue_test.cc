@@ -41,6 +41,14 @@ class RescueTest : public AttemptTest {
     }
     Heartbeat(name);
   }
+  // Trains three ranks, of which b dies and the others hold the state after `step`.
+  TrialId BreakThree(uint64_t step) {
+    const TrialId id = TrainThree(step);
+    Die("b");
+    Hold("a", step);
+    Hold("c", step);
+    return id;
+  }
   // Connects the worker again, whose trainer has ended.
   void ComeBackWithout(const std::string& name) {
     Connect(name);
@@ -107,6 +115,20 @@ TEST_F(RescueTest, TheMostAdvancedRankSavesAndReportsTheMissingRows) {
   EXPECT_EQ(TrialOf(id).checkpoints.back().ref.step(), 7u);
 }
 
+TEST_F(RescueTest, NobodyReportsRowsFromBeforeTheAttemptBegan) {
+  const TrialId id = BreakThree(8);
+  SendItems("a", {Checkpoint("a", 8), Ended("a", v1::CAUSE_COLLECTIVE)});
+  for (const char* name : {"a", "c"}) Leave(name);
+  Advance(absl::Seconds(5));
+  ASSERT_EQ(AttemptsOf(id), 2u);
+  Train({"a", "b", "c"}, 8);
+  Hold("b", 9);
+  Die("a");
+  Hold("c", 9);
+  ASSERT_TRUE(IsToSave("b"));
+  EXPECT_EQ(AssignedTo("b")->rows_after(), 8u) << "rank 0 reported no row of this attempt";
+}
+
 TEST_F(RescueTest, RowsThatComeTwiceCountOnce) {
   TrainThree(5);
   Die("b");
@@ -147,10 +169,7 @@ TEST_F(RescueTest, EvaluationsThatComeTwiceCountOnce) {
 }
 
 TEST_F(RescueTest, AnotherSurvivorSavesIfTheFirstOneDies) {
-  const TrialId id = TrainThree(8);
-  Die("b");
-  Hold("a", 8);
-  Hold("c", 8);
+  const TrialId id = BreakThree(8);
   ASSERT_TRUE(IsToSave("a"));
   Die("a");
   ASSERT_TRUE(IsToSave("c"));
@@ -160,10 +179,7 @@ TEST_F(RescueTest, AnotherSurvivorSavesIfTheFirstOneDies) {
 }
 
 TEST_F(RescueTest, AnOlderCheckpointOfTheRankThatSavesDoesNotEndIt) {
-  const TrialId id = TrainThree(8);
-  Die("b");
-  Hold("a", 8);
-  Hold("c", 8);
+  const TrialId id = BreakThree(8);
   SendItems("a", {Rescued(Checkpoint("a", 5))});
   EXPECT_TRUE(IsOpen(id)) << "it was being written when the gang broke";
   SendItems("a", {Rescued(Checkpoint("a", 8))});
@@ -172,10 +188,7 @@ TEST_F(RescueTest, AnOlderCheckpointOfTheRankThatSavesDoesNotEndIt) {
 }
 
 TEST_F(RescueTest, ACoordinatorThatWasKilledLearnsWhoSavesAlready) {
-  const TrialId id = TrainThree(8);
-  Die("b");
-  Hold("a", 8);
-  Hold("c", 8);
+  const TrialId id = BreakThree(8);
   ASSERT_TRUE(IsToSave("a"));
   RestartCoordinator();
   for (auto& [token, status] : workers_.at("c").holding) status.set_saves(true);
@@ -223,10 +236,7 @@ TEST_F(RescueTest, AfterARestartTheEndOfRank0NeedNotBeReportedAgain) {
 }
 
 TEST_F(RescueTest, TwoRanksThatSavedTheSameStateCountOnceAndAreBelieved) {
-  const TrialId id = TrainThree(8);
-  Die("b");
-  Hold("a", 8);
-  Hold("c", 8);
+  const TrialId id = BreakThree(8);
   SendItems("a", {Rescued(Checkpoint("a", 8))});
   SendItems("c", {Rescued(Checkpoint("c", 8))});
   EXPECT_EQ(TrialOf(id).checkpoints.size(), 1u);
@@ -273,10 +283,7 @@ TEST_F(RescueTest, NobodyWaitsForOldWorkersAlone) {
 }
 
 TEST_F(RescueTest, SurvivorsThatComeAndGoDoNotKeepItOpen) {
-  const TrialId id = TrainThree(8);
-  Die("b");
-  Hold("a", 8);
-  Hold("c", 8);
+  const TrialId id = BreakThree(8);
   // Each is away for a moment when the limit of its save is over.
   for (const char* saver : {"a", "c"}) {
     ASSERT_TRUE(IsToSave(saver));
@@ -391,10 +398,7 @@ TEST_F(RescueTest, ACancelEndsIt) {
 }
 
 TEST_F(RescueTest, ALateSaveOfAnEndedAttemptChangesNothing) {
-  const TrialId id = TrainThree(8);
-  Die("b");
-  Hold("a", 8);
-  Hold("c", 8);
+  const TrialId id = BreakThree(8);
   const v1::Item late = Checkpoint("a", 8);
   Advance(limits::kRescueUnknown + absl::Milliseconds(100));
   ASSERT_FALSE(IsOpen(id));

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <torch/csrc/distributed/c10d/Work.hpp>
+#include <utility>
 #include <vector>
 
 #include "worker/trainer/parallel/group.h"

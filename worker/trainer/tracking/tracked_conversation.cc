@@ -109,17 +109,27 @@ void AddSettings(const json& section, const std::string& prefix,
 }
 
 // Returns whether the line is ours and of a step up to `step`.
-bool Stays(const std::string& line, uint64_t step) {
-  const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return false;
-  const auto found = parsed.find("step");
-  return found != parsed.end() && found->is_number_unsigned() && found->get<uint64_t>() <= step;
+bool Stays(const json& line, uint64_t step) {
+  if (!line.is_object()) return false;
+  const auto found = line.find("step");
+  return found != line.end() && found->is_number_unsigned() && found->get<uint64_t>() <= step;
 }
 
-// Copies the lines that stay, and returns the open file.
-absl::StatusOr<OutputFile> KeepLines(const std::string& path, uint64_t step) {
+bool IsRow(const json& line) {
+  const auto found = line.find("type");
+  return found != line.end() && *found == "step";
+}
+
+struct KeptLines {
+  OutputFile file;
+  uint64_t newest_row = 0;  // its step; 0: there is none
+};
+
+// Copies the lines that stay.
+absl::StatusOr<KeptLines> KeepLines(const std::string& path, uint64_t step) {
   const std::string kept = path + ".tmp";
   DT_ASSIGN_OR_RETURN(OutputFile out, OutputFile::Create(kept));
+  uint64_t newest_row = 0;
   std::ifstream in(path, std::ios::binary);
   std::string buffer(kLineBytes, '\0');
   while (!in.eof()) {
@@ -131,25 +141,14 @@ absl::StatusOr<OutputFile> KeepLines(const std::string& path, uint64_t step) {
       continue;
     }
     std::string line(buffer.data(), static_cast<size_t>(in.gcount()) - 1);
-    if (!Stays(line, step)) continue;
+    const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!Stays(parsed, step)) continue;
+    if (IsRow(parsed)) newest_row = std::max(newest_row, parsed["step"].get<uint64_t>());
     line += '\n';
     DT_RETURN_IF_ERROR(out.Append(line.data(), line.size()));
   }
   DT_RETURN_IF_ERROR(Rename(kept, path));  // the open descriptor stays valid
-  return out;
-}
-
-// Returns the newest step that has a line of its own; 0: none.
-absl::StatusOr<uint64_t> NewestStep(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  uint64_t newest = 0;
-  for (std::string text; std::getline(in, text);) {
-    const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!line.is_object() || line.value("type", "") != "step") continue;
-    newest = std::max(newest, line.value("step", uint64_t{0}));
-  }
-  if (in.bad()) return IoError("'" + path + "' cannot be read");
-  return newest;
+  return KeptLines{std::move(out), newest_row};
 }
 
 std::string EventFileName() {
@@ -209,10 +208,10 @@ absl::Status TrackedConversation::AddMissing(const std::vector<frames::StepDone>
     return absl::OkStatus();
   }
   // Rank 0 may have died within a line.
-  DT_ASSIGN_OR_RETURN(lines_, KeepLines(path, std::numeric_limits<uint64_t>::max()));
-  DT_ASSIGN_OR_RETURN(const uint64_t newest, NewestStep(path));
+  DT_ASSIGN_OR_RETURN(KeptLines kept, KeepLines(path, std::numeric_limits<uint64_t>::max()));
+  lines_ = std::move(kept.file);
   for (const frames::StepDone& row : rows) {
-    if (row.row.value("step", uint64_t{0}) > newest) DT_RETURN_IF_ERROR(Step(row.row));
+    if (row.row.value("step", uint64_t{0}) > kept.newest_row) DT_RETURN_IF_ERROR(Step(row.row));
   }
   DT_RETURN_IF_ERROR(Flush());
   lines_.reset();
@@ -240,7 +239,8 @@ absl::Status TrackedConversation::Begin(uint64_t resumed_step) {
   const double now = WallSeconds();
   if (spec.logging_jsonl) {
     if (start_.resume) {
-      DT_ASSIGN_OR_RETURN(lines_, KeepLines(folder_ + "/metrics.jsonl", resumed_step));
+      DT_ASSIGN_OR_RETURN(KeptLines kept, KeepLines(folder_ + "/metrics.jsonl", resumed_step));
+      lines_ = std::move(kept.file);
     } else {
       DT_ASSIGN_OR_RETURN(lines_, OutputFile::Create(folder_ + "/metrics.jsonl"));
     }
