@@ -36,6 +36,7 @@ Work WorkOf(const LiveAttempt& attempt, const Training& training) {
 }  // namespace
 
 absl::Duration LongestStep(const Training& training) {
+  if (training.longest_row > absl::ZeroDuration()) return training.longest_row;
   if (training.longest_step > absl::ZeroDuration()) return training.longest_step;
   return std::max(training.newest_steps[0], training.newest_steps[1]);
 }

@@ -134,8 +134,9 @@ struct Training {
   absl::Duration longest_row;
   absl::Duration last_step = -absl::InfiniteDuration();  // time of the newest reported step
 };
-// Returns the longest step but the first; zero: it is not known yet. Before enough steps have
-// followed, it is the longest of the newest, which may seem longer than they were.
+// Returns the longest step but the first, as the trainer measured it; zero: it is not known yet.
+// Before the first rows it is what heartbeats show: the longest of those that enough others
+// followed, else the longest of the newest. Both may seem longer than they were.
 absl::Duration LongestStep(const Training& training);
 struct Settling {  // a symptom was reported: its cause may follow until then
   absl::Duration until;

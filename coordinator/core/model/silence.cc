@@ -60,9 +60,7 @@ void NotePong(Worker& worker, uint64_t pong, absl::Duration held, absl::Duration
 Signs SignsOf(const Worker& worker) {
   Signs signs;
   if (const LiveAttempt* proof = ProofOf(worker)) {
-    const auto& training = std::get<Training>(proof->phase);
-    const bool measured = training.longest_row > absl::ZeroDuration();
-    signs.longest_step = measured ? training.longest_row : LongestStep(training);
+    signs.longest_step = LongestStep(std::get<Training>(proof->phase));
   }
   signs.lease = worker.lease;
   signs.round_trip = worker.round_trip;
