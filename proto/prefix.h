@@ -1,6 +1,8 @@
-// prefix.h: the precompiled header of every unit that sees the messages: they, Abseil and the
-// standard library's larger headers. Units still include what they use.
+// prefix.h: the precompiled header of every unit that sees the messages: they, Abseil, gRPC, JSON
+// and the standard library's larger headers. Units still include what they use.
 #pragma once
+
+#include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>

@@ -108,8 +108,8 @@ class Coordinator {
   ReplyId next_reply_ = 0;
   std::map<ReplyId, Answered> waiting_;
   std::string history_;
-  std::string committed_;        // hash of the durable state at the last commit
-  std::string other_committed_;  // the same for other_
+  std::optional<std::string> committed_;  // hash of the durable state at the last commit, if known
+  std::optional<std::string> other_committed_;  // the same for other_
 };
 
 }  // namespace dt::sim

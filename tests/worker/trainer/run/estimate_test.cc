@@ -39,7 +39,7 @@ void PrintTo(const Shape& shape, std::ostream* out) {
 
 class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Shape> {
  protected:
-  static constexpr int kSequences = 4, kLength = 128;
+  static constexpr int kSequences = 4, kLength = 64;
 
   static nlohmann::json SpecOf(const Shape& shape, const Width& of = {}) {
     nlohmann::json spec = SmallSpec();

@@ -54,7 +54,7 @@ Meshed MeshOf(const Case& one, const nlohmann::json& spec) {
 class PipelineLossTest : public ModelParallelTest, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(PipelineLossTest, GivesTheLossesOfOneRankAndCopiesStayEqual) {
-  nlohmann::json spec = Spec(20);
+  nlohmann::json spec = Spec(12);
   spec["model"]["tie_head"] = GetParam().tied;
   const Told& one = Known(1, spec);
   if (GetParam().strategy != std::string("zero3")) spec["train"]["hash_every"] = "1";

@@ -52,7 +52,7 @@ Meshed MeshOf(const Case& one, const nlohmann::json& spec) {
 class TensorLossTest : public ModelParallelTest, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(TensorLossTest, GivesTheLossesOfOneRankAndCopiesStayEqual) {
-  nlohmann::json spec = Spec(20, GetParam());
+  nlohmann::json spec = Spec(12, GetParam());
   const Told& one = Known(1, spec);
   if (GetParam().strategy != std::string("zero3")) spec["train"]["hash_every"] = "1";
   const Told told = TrainerGang(GetParam().ranks).Run(Start(With(GetParam(), spec)));
