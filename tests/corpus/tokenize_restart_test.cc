@@ -23,7 +23,7 @@ constexpr int kDiedThere = 9;
 
 // With sanitizers a run takes ten times as long, so fewer are killed.
 #ifdef DTRAIN_SANITIZE
-constexpr int kKillsApart = 3;
+constexpr int kKillsApart = 6;
 #else
 constexpr int kKillsApart = 1;
 #endif

@@ -4,6 +4,8 @@
 // DTRAIN_BLESS=1 writes the tables into docs/reference/experiment-file.md, and compares nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -30,13 +32,23 @@ std::string Contents(const std::filesystem::path& path) {
 
 const std::filesystem::path kRoot = DTRAIN_SOURCE_DIR;
 
+// With sanitizers a field takes 0.2 s, and all go the same way, as all trials of a file do.
+#ifdef DTRAIN_SANITIZE
+constexpr size_t kFieldsApart = 5;
+constexpr int kTrialsResolved = 3;
+#else
+constexpr size_t kFieldsApart = 1;
+constexpr int kTrialsResolved = INT_MAX;
+#endif
+
 std::vector<std::string> Resolved(const v1::ExperimentSpec& spec) {
   std::vector<std::string> out;
   const auto trials = spec::Expand(spec);
   EXPECT_TRUE(trials.ok());
   if (!trials.ok()) return out;
-  for (const v1::ExpandedTrial& trial : *trials) {
-    const auto& assignments = trial.assignments();
+  const int count = std::min(static_cast<int>(trials->size()), kTrialsResolved);
+  for (int i = 0; i < count; ++i) {
+    const auto& assignments = (*trials)[static_cast<size_t>(i)].assignments();
     const auto resolved = spec::ResolveTrial(spec, {assignments.begin(), assignments.end()});
     EXPECT_TRUE(resolved.ok());
     if (resolved.ok()) out.push_back(spec::ToYaml(*resolved));
@@ -84,13 +96,6 @@ std::vector<std::string> Candidates(const Field& field) {
   if (field.type == FieldType::kFlag) return {"true", "false"};
   return {"0", "1", "2", "8", "0.5", "1000", "30s", "0s", "[0.8, 0.9]", "word"};
 }
-
-// With sanitizers each field takes 0.2 s, and they all go the same way.
-#ifdef DTRAIN_SANITIZE
-constexpr size_t kFieldsApart = 5;
-#else
-constexpr size_t kFieldsApart = 1;
-#endif
 
 TEST(ExamplesTest, EveryFieldSurvivesPrintingSetAloneOrSwept) {
   const std::string head =
