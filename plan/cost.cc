@@ -313,10 +313,13 @@ double InStepBytes(const StageCosts& stage) {
   const double all = WholeBytes(model, step);
   if (step.ranks == 1 || StepsAlone(step.sharing)) {
     if (step.micro_steps > 1) return head;
-    // Gradients are made while activations are freed. The held state includes all gradients; at the
-    // peak one layer is still to come.
+    // The held state includes all gradients, but they are made while activations are freed: at the
+    // loss only the head's exist, later one layer is still to come, and at the end the embedding
+    // makes its own beside the head's.
     const double activations = ActivationsOf(stage);
-    return std::max(activations, all + LayerActivationBytes(model, step)) - activations - all;
+    const double embedding = model.tied_head && step.stages == 1 ? head : 0;
+    const double last = std::max(LayerActivationBytes(model, step), embedding);
+    return std::max(activations + head, all + last) - activations - all;
   }
   // Buckets keep their place; micro-steps accumulate beside them.
   if (step.sharing == Sharing::kDdp) return head + (step.micro_steps > 1 ? all : 0);

@@ -23,7 +23,6 @@ struct Shape {
   int stages = 1;
   const char* schedule = "1f1b";
   int vocabulary = 64;
-  int length = 64;
 };
 
 struct Width {
@@ -40,7 +39,7 @@ void PrintTo(const Shape& shape, std::ostream* out) {
 
 class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Shape> {
  protected:
-  static constexpr int kSequences = 4;
+  static constexpr int kSequences = 4, kLength = 64;
 
   static nlohmann::json SpecOf(const Shape& shape, const Width& of = {}) {
     nlohmann::json spec = SmallSpec();
@@ -48,10 +47,10 @@ class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Sh
     spec["model"]["n_head"] = 4;
     spec["model"]["n_embd"] = of.width;
     spec["model"]["n_ff"] = 4 * of.width;
-    spec["model"]["n_positions"] = shape.length;
+    spec["model"]["n_positions"] = kLength;
     spec["model"]["vocab_size"] = spec["model"]["vocab_pad"] = shape.vocabulary;
     spec["model"]["activation_checkpointing"] = shape.checkpointing ? "block" : "none";
-    spec["train"]["seq_len"] = shape.length;
+    spec["train"]["seq_len"] = kLength;
     spec["train"]["batch_size"] = kSequences;
     spec["train"]["global_batch_size"] =
         std::to_string(kSequences * shape.ranks * shape.micro_steps);
@@ -73,7 +72,7 @@ class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Sh
     size.layers = model.at("n_layer").get<int64_t>();
     size.width = model.at("n_embd").get<int64_t>();
     size.feed_forward = 4 * size.width;
-    size.learned_positions = model.at("positions") == "learned" ? shape.length : 0;
+    size.learned_positions = model.at("positions") == "learned" ? kLength : 0;
     size.rows = model.at("vocab_size").get<int64_t>();
     size.bias = model.at("bias").get<bool>();
     size.tied_head = model.at("tie_head").get<bool>();
@@ -82,7 +81,7 @@ class EstimateTest : public AttemptTest, public ::testing::WithParamInterface<Sh
     plan::StepSize step;
     step.sequences = kSequences;
     step.micro_steps = shape.micro_steps;
-    step.seq_len = shape.length;
+    step.seq_len = kLength;
     step.dropout = model.at("dropout").get<double>() > 0;
     step.keeps_inputs_alone = shape.checkpointing;
     step.ranks = shape.ranks;
@@ -176,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
     Rest, EstimateTest,
     ::testing::Values(
         Shape{}, Shape{.ranks = 2, .micro_steps = 2}, Shape{.ranks = 2, .vocabulary = 50304},
-        Shape{.tensor = 2, .vocabulary = 50304, .length = 128},
+        Shape{.tensor = 2, .vocabulary = 50304},
         Shape{.sharing = Sharing::kZero1, .ranks = 2, .micro_steps = 2, .vocabulary = 20000},
         Shape{.sharing = Sharing::kZero2, .ranks = 2, .micro_steps = 2, .vocabulary = 50304},
         Shape{.sharing = Sharing::kZero3, .ranks = 4, .micro_steps = 2, .vocabulary = 20000},
