@@ -33,7 +33,7 @@ STEPS = 4000
 # No kill after this step, so that the last attempt has some of its own.
 STEPS_WITH_KILLS = 3500
 KILLS_OF_A_TRIAL = 8
-# What is killed, and how often of a hundred. A cut takes the longest to be over.
+# Kills of a hundred, by what they hit. A cut takes the longest to be over.
 SHARES = {"trainer": 46, "worker": 20, "host": 10, "cut": 5, "pair": 5, recovery.MOVED: 14}
 # The share of kills that are followed by another one before the gang trains again.
 TWICE = 0.3
@@ -41,7 +41,7 @@ SECONDS_BETWEEN_TWO = 3.0
 
 
 class KillsTest(unittest.TestCase):
-    """Trials of some thousand steps, each with kills at random moments; each ends with the losses of an undisturbed one."""
+    """Trials with kills at random moments: each ends with the losses of an undisturbed one."""
 
     def setUp(self) -> None:
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="dtrain-hosts-"))

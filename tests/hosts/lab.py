@@ -60,6 +60,10 @@ class Process:
         self.signal(signal.SIGKILL)
         self._entered.wait(timeout=30)
 
+    def reap(self) -> None:
+        """Waits for the end of a program whose host went off."""
+        self._entered.wait(timeout=30)
+
     def stop(self) -> None:
         self.signal(signal.SIGCONT)
         self.signal(signal.SIGTERM)
@@ -77,6 +81,7 @@ class Host:
         self.first: subprocess.Popen | None = None
         self.pid = 0  # of its first process
         self.number = 0
+        self._started: list[Process] = []
 
     @property
     def address(self) -> str:
@@ -107,12 +112,17 @@ class Host:
         os.kill(self.pid, signal.SIGKILL)
         self.first.communicate(timeout=30)  # also closes the pipes
         self.first = None
+        for process in self._started:
+            process.reap()
+        self._started.clear()
 
     def start(self, name: str, command: list[str], variables: dict[str, str] | None = None) -> Process:
         """Starts a program here. Its output goes to NAME.log in the lab's folder."""
         with (self.lab.folder / f"{name}.log").open("ab") as log:
-            return Process(subprocess.Popen(self._enter(*command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            cwd=self.lab.folder, env={**os.environ, **(variables or {})}))
+            self._started.append(
+                Process(subprocess.Popen(self._enter(*command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                         cwd=self.lab.folder, env={**os.environ, **(variables or {})})))
+        return self._started[-1]
 
     def run(self, *command: str, seconds: float = 60) -> str:
         done = subprocess.run(self._enter(*command), capture_output=True, text=True, timeout=seconds, check=False)
