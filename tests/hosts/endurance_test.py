@@ -35,6 +35,7 @@ STEPS_WITH_KILLS = 3500
 KILLS_OF_A_TRIAL = 8
 # Kills of a hundred, by what they hit. A cut takes the longest to be over.
 SHARES = {"trainer": 46, "worker": 20, "host": 10, "cut": 5, "pair": 5, recovery.MOVED: 14}
+HEAL_THEMSELVES = ("trainer", recovery.MOVED)
 # The share of kills that are followed by another one before the gang trains again.
 TWICE = 0.3
 SECONDS_BETWEEN_TWO = 3.0
@@ -55,9 +56,11 @@ class KillsTest(unittest.TestCase):
         self.gang.trial = self.gang.cluster.submit(text, name)
         return self.gang.trial
 
-    def kill_one(self) -> Callable[[], None]:
-        """Kills something; returns what repairs it."""
-        name = self.draw.choices(list(SHARES), list(SHARES.values()))[0]
+    def draw_kill(self) -> str:
+        return self.draw.choices(list(SHARES), list(SHARES.values()))[0]
+
+    def kill(self, name: str) -> Callable[[], None]:
+        """Kills this; returns what repairs it."""
         self.counts[name] += 1
         if name != recovery.MOVED:
             return recovery.HITS[name](self.gang)
@@ -69,11 +72,13 @@ class KillsTest(unittest.TestCase):
         """Kills once or twice, waits until the gang trains again, and repairs."""
         cluster, trial = self.gang.cluster, self.gang.trial
         before = cluster.trial(trial)
-        repairs = [self.kill_one()]
+        first = self.draw_kill()
+        repairs = [self.kill(first)]
         if self.draw.random() < TWICE:
             threading.Event().wait(self.draw.uniform(0, SECONDS_BETWEEN_TWO))
             if cluster.trial(trial)["state"] not in ENDED:
-                repairs.append(self.kill_one())
+                # A worker or a host that is gone cannot be hit again.
+                repairs.append(self.kill(self.draw_kill() if first in HEAL_THEMSELVES else recovery.MOVED))
         # Two kills may leave fewer than two hosts: then they are repaired first.
         if len(repairs) > 1:
             for repair in repairs:
