@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import namespaces
 import recovery
-from cluster import ENDED, FILE
+from cluster import ENDED
 
 from lab import Lab
 
@@ -51,10 +51,8 @@ class KillsTest(unittest.TestCase):
         self.gang = recovery.Gang(self.lab, PROGRAMS)
         self.counts: collections.Counter[str] = collections.Counter()
 
-    def submit(self, name: str) -> str:
-        text = FILE.format(name=name, ranks=recovery.RANKS, batch=4, steps=STEPS, checkpoint="{every: 500}")
-        self.gang.trial = self.gang.cluster.submit(text, name)
-        return self.gang.trial
+    def submit(self) -> str:
+        return self.gang.submit("ddp", STEPS, "{every: 500}")
 
     def draw_kill(self) -> str:
         return self.draw.choices(list(SHARES), list(SHARES.values()))[0]
@@ -71,35 +69,28 @@ class KillsTest(unittest.TestCase):
     def break_once(self) -> None:
         """Kills once or twice, waits until the gang trains again, and repairs."""
         cluster, trial = self.gang.cluster, self.gang.trial
-        before = cluster.trial(trial)
-        first = self.draw_kill()
-        repairs = [self.kill(first)]
+        attempt = cluster.trial(trial)["attempts"]
+        kills = [self.draw_kill()]
+        repairs = [self.kill(kills[0])]
         if self.draw.random() < TWICE:
             threading.Event().wait(self.draw.uniform(0, SECONDS_BETWEEN_TWO))
             if cluster.trial(trial)["state"] not in ENDED:
                 # A worker or a host that is gone cannot be hit again.
-                repairs.append(self.kill(self.draw_kill() if first in HEAL_THEMSELVES else recovery.MOVED))
-        # Two kills may leave fewer than two hosts: then they are repaired first.
-        if len(repairs) > 1:
-            for repair in repairs:
-                repair()
-            repairs = []
-
-        def trains():
-            now = cluster.trial(trial)
-            return now if now["state"] in ENDED or now["step"] > before["step"] + 1 else None
-        cluster.until_trial(f"a step of trial {trial} after {dict(self.counts)}", trial, trains)
+                kills.append(self.draw_kill() if kills[0] in HEAL_THEMSELVES else recovery.MOVED)
+                repairs.append(self.kill(kills[1]))
+        ends_it = any(kill != recovery.MOVED for kill in kills)
+        cluster.await_attempt(trial, attempt + 1 if ends_it else attempt)
         for repair in repairs:
             repair()
         cluster.await_workers(len(recovery.WORKER_HOSTS))
 
     def test_every_step_counts_once_with_the_losses_of_an_undisturbed_run(self):
-        ended = self.gang.cluster.await_end(self.submit("undisturbed"))
+        ended = self.gang.cluster.await_end(self.submit())
         expected = self.gang.cluster.losses(self.gang.trial)
         self.assertEqual((ended["state"], len(expected)), ("finished", STEPS), ended["explanation"])
         attempts = 0
         while self.counts.total() < KILLS:
-            trial = self.submit("killed")
+            trial = self.submit()
             for _ in range(KILLS_OF_A_TRIAL):
                 now = self.gang.await_steps(1 + self.draw.randrange(2 * recovery.STEPS_BEFORE))
                 if now["state"] in ENDED or now["step"] > STEPS_WITH_KILLS:
@@ -134,7 +125,7 @@ class BadNetworkTest(unittest.TestCase):
                 self.assertEqual(ended["attempts"], 1, f"{ended['explanation']}\n{gang.cluster.logs()}")
                 print(f"{ended['step']} steps in {BAD_NETWORK_SECONDS:.0f} s and some, one attempt")
                 gang.cancel()
-                steps = [int(step) for step, _, _ in gang.cluster.losses(gang.trial)]
+                steps = gang.committed_steps()
                 self.assertEqual(steps, list(range(1, len(steps) + 1)))
 
 

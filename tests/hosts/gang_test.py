@@ -133,9 +133,8 @@ class TableTest(unittest.TestCase):
                     print(f"| {recovery.WORDS[name]} | {noticed} | {found.next_step:.1f} s "
                           f"| {found.lost_steps or 0} | {found.cause} |", flush=True)
                 gang.await_steps(recovery.STEPS_BEFORE)
-                gang.cluster.dtctl("cancel", gang.trial.split("/")[0])
-                gang.cluster.await_end(gang.trial)
-                steps = [int(step) for step, _, _ in gang.cluster.losses(gang.trial)]
+                gang.cancel()
+                steps = gang.committed_steps()
                 self.assertEqual(steps, list(range(1, len(steps) + 1)))
 
 

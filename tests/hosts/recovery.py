@@ -201,6 +201,9 @@ class Gang:
         self.cluster.dtctl("cancel", self.trial.split("/")[0])
         self.cluster.await_end(self.trial)
 
+    def committed_steps(self) -> list[int]:
+        return [int(step) for step, _, _ in self.cluster.losses(self.trial)]
+
     def host_of(self, rank: int) -> str:
         return self.cluster.host_of_rank(self.trial, rank)
 

@@ -22,8 +22,8 @@ constexpr JournalId kJournal = 0xD7;
 constexpr JournalId kOtherJournal = 0xE7;
 constexpr size_t kEventsPerDrain = 8;
 constexpr int kCommitsPerSnapshot = 40;
-// Every fourth commit is compared with what a restart reads. The hash of all durable state took a
-// quarter of a run.
+// A hash of all durable state takes long: with one at each commit, hashes were a quarter of a run.
+// A restart is compared with the commit before it if that has one.
 constexpr int kCommitsPerHash = 4;
 constexpr double kReplayChecked = 0.02;  // of commits; also checked after every crash and at the
                                          // end

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "tests/worker/trainer/run/trainer_gang.h"
@@ -136,12 +136,13 @@ class AttemptTest : public ::testing::Test {
 
   // Returns the result of a training on this many ranks that stores nothing; it is made once in
   // this program.
-  const Told& Known(int ranks, const nlohmann::json& spec) {
-    static std::map<std::pair<int, std::string>, Told>& known =
-        *new std::map<std::pair<int, std::string>, Told>;
-    const auto [it, is_new] = known.try_emplace({ranks, spec.dump()});
+  const Told& Known(int ranks, const nlohmann::json& spec,
+                    const std::vector<std::string>& flags = {"--threads", "1"}) {
+    using Key = std::tuple<int, std::string, std::vector<std::string>>;
+    static std::map<Key, Told>& known = *new std::map<Key, Told>;
+    const auto [it, is_new] = known.try_emplace({ranks, spec.dump(), flags});
     if (is_new) {
-      it->second = TrainerGang(ranks).Run(Start(spec));
+      it->second = TrainerGang(ranks, flags).Run(Start(spec));
       ExpectFinished(it->second);
     }
     return it->second;
