@@ -125,7 +125,7 @@ bool ProgramAttempt::EndContainer() {
   if (!container_) return false;
   const int status = wait_status_.value_or(0);
   if (stop_request_ == StopRequest::kNone && status != 0) {
-    container_end_ = container_->Look();
+    container_end_ = container_->Look(status);
     LookForProgram(status);
   }
   container_->End();

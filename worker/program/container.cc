@@ -18,12 +18,16 @@
 #include "common/files.h"
 #include "common/process_facts.h"
 #include "worker/environments/noted_container.h"
+#include "worker/program/ending.h"
 #include "worker/program/keeper.h"
 
 namespace dt::program {
 namespace {
 
 constexpr absl::Duration kLookPatience = absl::Seconds(10);
+// A removal from outside takes the container away within this time after it killed the program.
+constexpr absl::Duration kRemovalPatience = absl::Seconds(3);
+constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);
 constexpr size_t kLookBytes = 256 << 10;
 // Podman's monitor cleans up in some 0.1 s after the container's end.
 constexpr absl::Duration kMonitorPatience = absl::Seconds(5);
@@ -180,12 +184,23 @@ void Container::AskToEnd(pid_t client, bool all) const {
   }
 }
 
-environments::ContainerEnd Container::Look() const {
-  // Apptainer has no containers that could be asked; its own failures have another status.
-  if (runtime_ == environments::Runtime::kApptainer) return {.started = true};
+environments::ContainerEnd Container::LookOnce() const {
   const ProgramOutput looked =
       Ask(environments::LookArguments(runtime_, run_.name), StandardError::kRead);
   return looked.ended ? environments::ReadContainerEnd(looked.text) : environments::ContainerEnd();
+}
+
+environments::ContainerEnd Container::Look(int wait_status) const {
+  // Apptainer has no containers that could be asked; its own failures have another status.
+  if (runtime_ == environments::Runtime::kApptainer) return {.started = true};
+  environments::ContainerEnd end = LookOnce();
+  const SystemClock clock;
+  const absl::Duration until = clock.Now().steady + kRemovalPatience;
+  while (MayBeBeingRemoved(wait_status, end) && clock.Now().steady < until) {
+    absl::SleepFor(kBetweenLooks);
+    end = LookOnce();
+  }
+  return end;
 }
 
 // A folder that is mounted has the same path on this host. The file itself is not needed: a shell

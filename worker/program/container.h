@@ -42,8 +42,9 @@ class Container {
   std::vector<pid_t> Processes(pid_t client) const;
   // Sends SIGTERM to the program, and with `all` to each of its processes. `client` runs.
   void AskToEnd(pid_t client, bool all) const;
-  // Asks how it ended; the client has ended.
-  environments::ContainerEnd Look() const;
+  // Asks how it ended. `wait_status`: of the client, which has ended. Blocks for up to 3 s more if
+  // somebody may be removing the container now.
+  environments::ContainerEnd Look(int wait_status) const;
   // Returns whether the container certainly has no program of this word. `path`: its PATH.
   bool Lacks(const std::string& word, const std::string& path) const;
   // Ends and removes the container; the client has ended.
@@ -57,6 +58,7 @@ class Container {
 
  private:
   ProgramOutput Ask(std::vector<std::string> arguments, StandardError errors) const;
+  environments::ContainerEnd LookOnce() const;
   environments::Presence PresenceOf(const std::string& file) const;
 
   const environments::ContainerRun run_;

@@ -31,6 +31,7 @@ std::string HintAt(int wait_status) {
 }
 
 constexpr int kShellKilled = 128 + SIGKILL;
+constexpr int kShellTerminated = 128 + SIGTERM;
 // Statuses of podman and docker that may be their own instead of the program's.
 constexpr int kRuntimeFirst = 125;
 constexpr int kRuntimeLast = 127;
@@ -42,6 +43,12 @@ constexpr size_t kWordShown = 200;
 constexpr size_t kPathShown = 500;
 
 }  // namespace
+
+bool MayBeBeingRemoved(int wait_status, const environments::ContainerEnd& end) {
+  if (!WIFEXITED(wait_status) || !end.known || end.running || end.oom) return false;
+  const int code = WEXITSTATUS(wait_status);
+  return code == kShellKilled || code == kShellTerminated;
+}
 
 std::optional<Ending> ContainerEnding(int wait_status, const environments::ContainerEnd& end,
                                       const std::string& runtime, const std::string& workdir) {

@@ -29,6 +29,11 @@ struct Ending {
 // `wait_status` as from waitpid. A shell reports with status 137 that SIGKILL ended its child.
 Ending EndingOf(int wait_status, StopRequest stop_request, Oom oom);
 
+// Returns whether somebody may be removing the container of a program that has ended: a removal
+// ends the program by a signal first, and the runtime still has the container for a moment.
+// `wait_status`: of the runtime's client.
+bool MayBeBeingRemoved(int wait_status, const environments::ContainerEnd& end);
+
 // Returns the ending of an attempt whose container did not start, or was taken from its program:
 // its monitor or the runtime's client died, or somebody removed it. Nothing: the program ended by
 // itself. `workdir`: as the experiment has it.

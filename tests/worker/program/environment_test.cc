@@ -372,6 +372,20 @@ TEST(EndingTest, AContainerThatWasTakenFromItsProgramIsTheHostsFault) {
             "killed, or the container's monitor was");
 }
 
+TEST(EndingTest, AProgramThatASignalEndedMayHaveLostItsContainer) {
+  const environments::ContainerEnd ran{.known = true, .started = true};
+  for (const int code : {137, 143}) EXPECT_TRUE(MayBeBeingRemoved(Exited(code), ran)) << code;
+  for (const int code : {1, 125, 127, 139}) {
+    EXPECT_FALSE(MayBeBeingRemoved(Exited(code), ran)) << code;
+  }
+  EXPECT_FALSE(MayBeBeingRemoved(SIGKILL, ran)) << "the runtime's client, not the program";
+  const int killed = Exited(137);
+  EXPECT_FALSE(MayBeBeingRemoved(killed, {.gone = true})) << "there is no need to wait";
+  EXPECT_FALSE(MayBeBeingRemoved(killed, {})) << "the runtime does not answer";
+  EXPECT_FALSE(MayBeBeingRemoved(killed, {.known = true, .started = true, .running = true}));
+  EXPECT_FALSE(MayBeBeingRemoved(killed, {.known = true, .started = true, .oom = true}));
+}
+
 TEST(EndingTest, TheStatusShowsWhichProgramMayBeMissing) {
   const ProgramSpec command = ReadGiven(R"({"command": ["python9", "a.py"]})");
   const ProgramSpec run = ReadGiven(R"({"run": "python9 a.py"})");
