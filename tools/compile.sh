@@ -33,6 +33,11 @@ for argument in "$@"; do
 done
 
 if [ "$header" = no ]; then exec "$ccache" "$@"; fi
+# Templates that the header uses are made with it, once, as CMake has it for a compiler that it knows as clang.
+if [ -n "${DTRAIN_CLANG:-}" ]; then
+  set -- "$1" -fpch-instantiate-templates "${@:2}"
+  preprocess+=(-fpch-instantiate-templates)
+fi
 
 # Otherwise the compiler would use the old one instead of the text.
 rm -f -- "$output"
