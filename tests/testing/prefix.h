@@ -1,6 +1,6 @@
 // prefix.h: the precompiled header of test programs that see the messages: what the rooms have
-// (proto/prefix.h), GoogleTest, the service that most of them call, and the comparisons that most of
-// them make.
+// (proto/prefix.h), GoogleTest, the service that most of them call, and the comparisons that most
+// of them make.
 #pragma once
 
 #include <gmock/gmock.h>
