@@ -28,7 +28,7 @@ check() {
 lint_format() {
   cd "$root"
   git ls-files -z -- '*.h' '*.cc' 'coordinator/http/page/*.js' |
-    xargs -0 --no-run-if-empty clang-format-14 --dry-run -Werror
+    xargs -0 --no-run-if-empty --max-args=100 --max-procs="$(nproc)" clang-format-14 --dry-run -Werror
 }
 
 lint_shell() {
