@@ -15,7 +15,7 @@ namespace dt::sim {
 // `sim_test --every 1` tries every commit. Sanitizers take ten times as long and do not change the
 // decisions.
 #ifdef DTRAIN_SANITIZE
-uint64_t boundary_every = 60;
+uint64_t boundary_every = 180;
 #else
 uint64_t boundary_every = 10;
 #endif
