@@ -61,9 +61,10 @@ std::optional<Stat> ReadStat(pid_t pid) {
 }
 
 // Returns whether the process was killed, also if it has not had a processor since: on a busy
-// machine that takes seconds.
+// machine that takes seconds. A kill stays among the signals of all threads until the process has
+// gone; the thread's own set loses it a moment before the process counts as exiting.
 bool IsDying(pid_t pid) {
-  if (HasSignal(pid, "SigPnd", SIGKILL)) return true;
+  if (HasSignal(pid, "ShdPnd", SIGKILL) || HasSignal(pid, "SigPnd", SIGKILL)) return true;
   const std::optional<Stat> stat = ReadStat(pid);
   return !stat.has_value() || stat->exiting || !stat->Alive();
 }
