@@ -33,7 +33,8 @@ for argument in "$@"; do
 done
 
 if [ "$header" = no ]; then exec "$ccache" "$@"; fi
-# Templates that the header uses are made with it, once, as CMake has it for a compiler that it knows as clang.
+# With this flag clang makes the header's templates once, with the header, instead of in each unit. CMake gives it to
+# clang by itself, but takes the compiler for g++ here.
 if [ -n "${DTRAIN_CLANG:-}" ]; then
   set -- "$1" -fpch-instantiate-templates "${@:2}"
   preprocess+=(-fpch-instantiate-templates)

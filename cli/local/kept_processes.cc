@@ -61,8 +61,8 @@ std::optional<Stat> ReadStat(pid_t pid) {
 }
 
 // Returns whether the process was killed, also if it has not had a processor since: on a busy
-// machine that takes seconds. A kill stays among the signals of all threads until the process has
-// gone; the thread's own set loses it a moment before the process counts as exiting.
+// machine that takes seconds. The process's set of signals (ShdPnd) keeps a kill until the process
+// is gone. The thread's own set (SigPnd) loses it a moment before the process counts as exiting.
 bool IsDying(pid_t pid) {
   if (HasSignal(pid, "ShdPnd", SIGKILL) || HasSignal(pid, "SigPnd", SIGKILL)) return true;
   const std::optional<Stat> stat = ReadStat(pid);

@@ -16,7 +16,7 @@
 namespace dt::precompiled {
 
 // Makes GoogleTest's templates for these types once, in the header, instead of in each unit.
-inline void CompareWhatTestsCompare() {
+inline void CompareUsualTypes() {
   const nlohmann::json json;
   EXPECT_EQ(json, json);
   EXPECT_EQ(json, "");

@@ -25,7 +25,7 @@ namespace dt::program {
 namespace {
 
 constexpr absl::Duration kLookPatience = absl::Seconds(10);
-// A removal from outside takes the container away within this time after it killed the program.
+// Time for a removal from outside, which has ended the program, to take the container away too.
 constexpr absl::Duration kRemovalPatience = absl::Seconds(3);
 constexpr absl::Duration kBetweenLooks = absl::Milliseconds(100);
 constexpr size_t kLookBytes = 256 << 10;

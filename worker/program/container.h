@@ -42,8 +42,8 @@ class Container {
   std::vector<pid_t> Processes(pid_t client) const;
   // Sends SIGTERM to the program, and with `all` to each of its processes. `client` runs.
   void AskToEnd(pid_t client, bool all) const;
-  // Asks how it ended. `wait_status`: of the client, which has ended. Blocks for up to 3 s more if
-  // somebody may be removing the container now.
+  // Asks how it ended. `wait_status`: of the client, which has ended. Looks again for some seconds
+  // if somebody may be removing the container now.
   environments::ContainerEnd Look(int wait_status) const;
   // Returns whether the container certainly has no program of this word. `path`: its PATH.
   bool Lacks(const std::string& word, const std::string& path) const;
