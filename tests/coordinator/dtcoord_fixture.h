@@ -54,6 +54,13 @@ class DtcoordTest : public ::testing::Test {
     return v1::Control::NewStub(grpc::CreateCustomChannel(
         address, grpc::InsecureChannelCredentials(), ClientChannelArguments()));
   }
+  // Waits for `text` in the log of the coordinator `name`, which writes it a moment after the event.
+  void ExpectLogged(const std::string& name, const std::string& text) {
+    const std::string log = folder_ / (name + ".log");
+    EXPECT_TRUE(testing::Await([&] { return testing::Slurp(log).find(text) != std::string::npos; }))
+        << "no '" << text << "' in\n"
+        << testing::Slurp(log);
+  }
   void ExpectCleanJournal() {
     const auto store = SqliteStore::Open(folder_ / "state", "test");
     ASSERT_TRUE(store.ok()) << store.status();

@@ -191,7 +191,7 @@ TEST_F(DtcoordTest, ADamagedJournalIsFoundAndRefusedUnlessTheLossIsAccepted) {
        folder_ / "state", "--addresses-file", folder_ / "accepted"},
       folder_ / "accepted.log");
   EXPECT_EQ(Status(*Dial("accepted")).experiments(), 2u);
-  EXPECT_NE(testing::Slurp(folder_ / "accepted.log").find("loss accepted"), std::string::npos);
+  ExpectLogged("accepted", "loss accepted");
   EXPECT_EQ(check(folder_ / "state"), 1);  // in use
 }
 
@@ -230,8 +230,7 @@ TEST_F(DtcoordTest, ACheckFindsDamagedCodeAndAStartNamesExperimentsWithoutCode) 
       << testing::Slurp(folder_ / "check.log");
   ChildProcess second = Start("second");
   EXPECT_EQ(Status(*Dial("second")).experiments(), 1u) << "which costs its trials, not the start";
-  EXPECT_NE(testing::Slurp(folder_ / "second.log").find("the code of experiment 1 is not in"),
-            std::string::npos);
+  ExpectLogged("second", "the code of experiment 1 is not in");
 }
 
 // Backups of the state folder, made while the coordinator uses it.
