@@ -138,7 +138,8 @@ TEST_F(StandbyTest, AStandbyReportsThatItWaitsAndForWhichLeader) {
   cluster_.coordinator().Signal(SIGTERM);
   ExpectTakeover(other_);
   EXPECT_EQ(cluster_.coordinator().AwaitExit(), 0);
-  EXPECT_EQ(Get(other_.http_address(), "/readyz"), "200 ok\n");
+  // Calls are answered a moment before it is announced.
+  EXPECT_TRUE(Await([&] { return Get(other_.http_address(), "/readyz") == "200 ok\n"; }));
   cluster_.StartCoordinator();
   cluster_.coordinator().Signal(SIGTERM);
   EXPECT_EQ(cluster_.coordinator().AwaitExit(), 0);
