@@ -202,6 +202,7 @@ absl::Status CheckAttemptStatus(const v1::AttemptStatus& status) {
   DT_RETURN_IF_ERROR(
       CheckSize("the status of an attempt", status.ByteSizeLong(), limits::kReportEntryBytes));
   DT_RETURN_IF_ERROR(CheckText("a store address", status.store_address()));
+  DT_RETURN_IF_ERROR(CheckText("a meeting address", status.meet_at()));
   DT_RETURN_IF_ERROR(CheckText("a hint", status.hint(), limits::kTextBytes));
   return CheckPrepared(status.prepared());
 }

@@ -54,7 +54,7 @@ class DtcoordTest : public ::testing::Test {
     return v1::Control::NewStub(grpc::CreateCustomChannel(
         address, grpc::InsecureChannelCredentials(), ClientChannelArguments()));
   }
-  // Waits for `text` in the log of the coordinator `name`, which writes it a moment after the event.
+  // Waits for `text` in the log of the coordinator `name`, which writes a moment after the event.
   void ExpectLogged(const std::string& name, const std::string& text) {
     const std::string log = folder_ / (name + ".log");
     EXPECT_TRUE(testing::Await([&] { return testing::Slurp(log).find(text) != std::string::npos; }))

@@ -27,7 +27,7 @@ constexpr uint64_t kSeedsMax = 300;
 
 // Seeds to begin with, for faults that no earlier seed finds: a hunt from the first one takes up to
 // half a minute. After a change that moves one of them, its hunt begins anew.
-constexpr std::array<std::pair<std::string_view, uint64_t>, 18> kFoundAt = {
+constexpr std::array<std::pair<std::string_view, uint64_t>, 19> kFoundAt = {
     {{"key-without-redraw", 25},
      {"closed-is-silent", 26},
      {"quarantine-by-losses", 26},
@@ -35,17 +35,18 @@ constexpr std::array<std::pair<std::string_view, uint64_t>, 18> kFoundAt = {
      {"pause-is-a-step", 31},
      {"quota-forgotten", 31},
      {"victim-takes-back", 32},
+     {"replica-of-two-steps", 33},
      {"any-host", 54},
      {"rows-before-running", 61},
      {"return-unseen", 62},
      {"rescues-for-ever", 81},
-     {"rows-of-two-ranks", 81},
      {"for-forgotten", 93},
      {"anothers-trial", 99},
      {"hang-unseen", 101},
      {"results-before-running", 123},
      {"late-call-counts", 187},
-     {"grows-past-waiting", 206}}};
+     {"grows-past-waiting", 206},
+     {"rows-of-two-ranks", 225}}};
 
 // Seeds of the runs that find nearly all faults.
 constexpr uint64_t kSeedsOfMost = 24;
@@ -80,28 +81,6 @@ void ClimbAgain(Options& options) {
   options.slots_per_host = 2;
   options.gang_most = 1;
   options.safety = absl::Seconds(100);
-}
-
-// Lets gangs lose ranks, hang and be saved by those that are left, while reports are late.
-void BreakGangs(Options& options) {
-  options.faults = Faults{};
-  options.faults.trainer_crashes = 0.3;
-  options.faults.worker_crashes = 0.02;
-  options.faults.stuck_in_collective = 0.5;
-  options.faults.clogs = 0.4;
-  options.experiments = 4;
-  options.meddle = false;
-  options.searches = 0;
-  options.clients = 0;
-  options.scheduling = 0;
-  options.quotas = 0;
-  options.elastic = 0;
-  options.layers = 0;
-  options.hosts = 3;
-  options.slots_per_host = 2;
-  options.gang_most = 4;
-  options.retries_least = 3;
-  options.safety = absl::Seconds(200);
 }
 
 // Draws a run like those of sim_test, with more faults: a planted fault shows only if its code is
@@ -154,6 +133,7 @@ Options Rough(uint64_t seed) {
   if (seed % 16 == 10) BreakOneWorker(options);
   if (seed % 16 == 9) ClimbAgain(options);
   if (seed % 16 == 1) BreakGangs(options);
+  if (seed % 64 == 33) ShareReplicas(options);
   if (seed % 16 == 7) FailBetweenHosts(options);
   if (seed % 16 == 15) CutPairs(options);  // trainers live long enough to save twice
   // Workers are lost before they have reported all, and come back with their reports.

@@ -184,4 +184,32 @@ inline void Alone(Options& options) {
   options.safety = absl::Seconds(10);
 }
 
+// Lets gangs lose ranks, hang and be saved by those that are left, while reports are late.
+inline void BreakGangs(Options& options) {
+  options.faults = Faults{};
+  options.faults.trainer_crashes = 0.3;
+  options.faults.worker_crashes = 0.02;
+  options.faults.stuck_in_collective = 0.5;
+  options.faults.clogs = 0.4;
+  options.experiments = 4;
+  options.meddle = false;
+  options.searches = 0;
+  options.clients = 0;
+  options.scheduling = 0;
+  options.quotas = 0;
+  options.elastic = 0;
+  options.layers = 0;
+  options.hosts = 3;
+  options.slots_per_host = 2;
+  options.gang_most = 4;
+  options.retries_least = 3;
+  options.safety = absl::Seconds(200);
+}
+
+// Lets pairs of ranks hold a replica together, and mostly live long enough to save it.
+inline void ShareReplicas(Options& options) {
+  options.layers = 1;
+  options.faults.stuck_in_collective = 0.1;
+}
+
 }  // namespace dt::sim

@@ -43,25 +43,32 @@ std::string RescueChecker::CheckEnd(const State& state, const v1::AttemptEnded& 
   if (live == state.live.attempts.end()) return {};
   const LiveAttempt& attempt = *live->second;
   if (attempt.ranks.size() < 2) return {};
-  if (attempt.saving || !EachRankHasAll(attempt.spec) || !trained_.contains(id)) return {};
+  const std::optional<ReplicaShape> shape = ReplicasOf(attempt.spec, attempt.ranks.size());
+  if (attempt.saving || !shape.has_value() || !trained_.contains(id)) return {};
   // Ranks differ by one step at most, so another may have saved the step before.
   const uint64_t enough = ResumeStep(*trial, id) + 1;
   const absl::Duration asked = Since(asked_at_, id, now), offered = Since(offered_since_, id, now);
-  for (size_t index = 0; index < attempt.ranks.size(); ++index) {
-    const RankState& rank = attempt.ranks[index];
-    if (!MayHold(state.live, rank)) continue;
-    const bool offers = rank.holds.has_value();
-    if (offers ? *rank.holds <= enough || offered >= kTimeToSave
+  for (int32_t replica = 0; replica < shape->replicas; ++replica) {
+    const std::vector<int32_t> ranks = RanksOf(*shape, replica);
+    const auto all = [&](auto holds) {
+      return std::all_of(ranks.begin(), ranks.end(),
+                         [&](int32_t rank) { return holds(attempt.ranks[rank]); });
+    };
+    if (!all([&](const RankState& rank) { return MayHold(state.live, rank); })) continue;
+    const std::optional<uint64_t> step = attempt.ranks[ranks.front()].holds;
+    const bool offers = all([](const RankState& rank) { return rank.holds.has_value(); });
+    if (offers && !all([&](const RankState& rank) { return rank.holds == step; })) continue;
+    if (offers ? *step <= enough || offered >= kTimeToSave
                : attempt.step <= enough || asked >= kTimeToReport) {
       continue;
     }
-    return absl::StrCat("10: attempt ", ToString(id), " ends as ", View(Name(fact.cause())),
-                        " at step ", attempt.step, " while rank ", index,
-                        offers ? absl::StrCat(" offers step ", *rank.holds, " since ",
-                                              absl::FormatDuration(offered))
-                               : absl::StrCat(" may report its state, for which it was asked ",
-                                              absl::FormatDuration(asked), " ago"),
-                        "; step ", ResumeStep(*trial, id), " is saved");
+    return absl::StrCat(
+        "10: attempt ", ToString(id), " ends as ", View(Name(fact.cause())), " at step ",
+        attempt.step, " while replica ", replica,
+        offers ? absl::StrCat(" offers step ", *step, " since ", absl::FormatDuration(offered))
+               : absl::StrCat(" may report its state, for which it was asked ",
+                              absl::FormatDuration(asked), " ago"),
+        "; step ", ResumeStep(*trial, id), " is saved");
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// rescue_checker.h: finds attempts that end while a survivor has more than one step beyond the
-// newest checkpoint, and was not given the time to report or to save it; and rescues that have no
+// rescue_checker.h: finds attempts that end while survivors have more than one step beyond the
+// newest checkpoint, and were not given the time to report or to save it; and rescues that have no
 // end.
 //
 // Role:  pure, slow and simple; has limits of its own.

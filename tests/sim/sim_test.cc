@@ -140,6 +140,22 @@ TEST(SimulationTest, ABrokenGangIsTornDownWithinOneLease) {
   EXPECT_GT(attempts, finished + 20 / kFewer) << "gangs did break";
 }
 
+TEST(SimulationTest, RanksThatHoldAReplicaTogetherSaveItTogether) {
+  size_t attempts = 0;
+  size_t finished = 0;
+  for (uint64_t seed = 1; seed <= Seeds(40); ++seed) {
+    Options options = Draw(seed);
+    BreakGangs(options);
+    ShareReplicas(options);
+    if (seed % 4 == 0) options.faults.coordinator_kills = 0.2;
+    const Outcome outcome = World(options).Run();
+    EXPECT_EQ(outcome.violation, "") << seed;
+    attempts += outcome.attempts;
+    finished += outcome.finished;
+  }
+  EXPECT_GT(attempts, finished + 10 / kFewer) << "gangs did break";
+}
+
 // Lines between hosts, hosts and the coordinator's disk fail; the wall clock jumps in every run.
 TEST(SimulationTest, FaultsBetweenHostsAreSeenInTimeAndOnEvidence) {
   size_t attempts = 0;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/rescue_limits.h"
 #include "common/shares.h"
 
 namespace dt::sim {
@@ -17,10 +16,6 @@ namespace {
 constexpr uint64_t kEvalEvery = 5;
 constexpr uint64_t kCheckpointEvery = 7;
 constexpr size_t kCheckpointsKept = 2;
-constexpr absl::Duration kRescueOrder = limits::kRescueOrder;
-// How often a gang that waits in a collective finds out whether it may go on.
-constexpr absl::Duration kLooksAgain = absl::Milliseconds(100);
-
 // Returns the distance of the learning rate from the best one.
 double Worse(const frames::Start& start) {
   const nlohmann::json& rate = start.spec.at("optimizer").at("lr");
@@ -41,10 +36,6 @@ bool AtShare(const frames::Start& start, uint64_t step, uint64_t target) {
 // Its steps take long, and it reports even longer ones: estimates are sometimes wrong.
 bool IsSlow(const frames::Start& start) {
   return start.spec.at("train").at("batch_size").get<int>() == kSlowBatch;
-}
-
-std::string PathOf(const frames::Start& start, uint64_t step) {
-  return absl::StrCat(start.experiment, "/", start.trial, "/a", start.attempt, "/step-", step);
 }
 
 uint64_t TargetOf(const frames::Start& start) {
@@ -98,7 +89,7 @@ void Trainers::Take(Process& process, const frames::Start& start) {
   }
   process.busy = true;
   process.start = start;
-  process.prepared = process.leaving = process.holds = process.saves = false;
+  process.prepared = process.leaving = process.holds = process.saves = process.met = false;
   process.address = start.store_address;
   if (start.resume.has_value() && start.rank == 0) {
     const auto& files = storages_[process.storage_id];
@@ -281,6 +272,10 @@ bool Trainers::AtRung(const frames::Start& start, const Gang& gang) {
   });
 }
 
+std::string Trainers::PathOf(const frames::Start& start, uint64_t step) {
+  return absl::StrCat(start.experiment, "/", start.trial, "/a", start.attempt, "/step-", step);
+}
+
 void Trainers::Save(Gang& gang, Process& process) {
   if (std::exchange(gang.saved_step, gang.step) == gang.step) return;  // it is already saved
   const frames::Start& start = process.start;
@@ -321,23 +316,6 @@ void Trainers::Break(const std::string& token) {
   }
 }
 
-void Trainers::Hold(Process& process) {
-  if (!process.busy || process.holds || process.saves) return;
-  if (process.leaving) return End(process, "cancelled", "stopped");
-  const Gang& gang = gangs_[process.start.token];
-  const auto started = process.start.resume ? process.start.resume->step : 0;
-  // A peer may have died between the update of one rank and that of another.
-  process.step = gang.step - (gang.step > 0 && dice_.Chance(0.3) ? 1 : 0);
-  if (process.start.world_size < 2 || process.step <= started || dice_.Chance(0.1)) {
-    return End(process, "collective", "connection closed by peer");
-  }
-  process.holds = true;
-  Later(process, kRescueOrder, [this](Process& self) {
-    if (self.holds) End(self, "collective", "connection closed by peer");
-  });
-  Tell_(process, frames::Holds{process.start.token, process.step, 0});
-}
-
 void Trainers::Take(Process& process, const frames::PeerLost& lost) {
   if (!process.busy || process.start.token != lost.token || process.holds) return;
   Gang& gang = gangs_[lost.token];
@@ -345,42 +323,6 @@ void Trainers::Take(Process& process, const frames::PeerLost& lost) {
   if (!gang.broken) return Break(lost.token);
   Later(process, dice_.Between(absl::Milliseconds(1), absl::Milliseconds(300)),
         [this](Process& self) { Hold(self); });
-}
-
-void Trainers::Take(Process& process, const frames::Rescue& rescue) {
-  if (!process.busy || process.start.token != rescue.token) return;
-  if (!process.holds) {
-    complain_(absl::StrCat("worker ", process.worker, " is to save what it does not hold"));
-    return;
-  }
-  process.holds = false;
-  process.saves = true;
-  if (dice_.Chance(faults_.stuck_in_collective)) return;  // the disk hangs: it is killed
-  Later(process, dice_.Between(absl::Milliseconds(1), absl::Seconds(4)),
-        [this, from = rescue.rows_after](Process& self) {
-          const int id = self.id;
-          // Rank 0 has reported its rows.
-          const uint64_t last = self.start.rank == 0 ? 0 : self.step;
-          for (uint64_t step = from + 1; self.busy && step <= last; ++step) {
-            TellRow(self, step);
-            if (Find(id) == nullptr) return;
-          }
-          SaveHeld(self);
-          Process* left = Find(id);
-          if (left != nullptr && left->busy) End(*left, "collective", "closed by peer");
-        });
-}
-
-void Trainers::SaveHeld(const Process& process) {
-  const bool saved =
-      process.start.rank == 0 && gangs_[process.start.token].saved_step == process.step;
-  if (!process.busy || saved) return;
-  frames::CheckpointDone done;
-  done.token = process.start.token;
-  done.step = process.step;
-  done.path = PathOf(process.start, process.step);
-  storages_[process.storage_id][done.path] = process.step;
-  Tell_(process, done);
 }
 
 void Trainers::Take(Process& process, const frames::Stop& stop) {

@@ -65,6 +65,7 @@ class Trainers {
     bool leaving = false;  // asked to leave, and waits for rank 0 to save
     bool holds = false;    // keeps its state, and waits for orders
     bool saves = false;    // was ordered to save it
+    bool met = false;      // is where the ranks of its replica meet to save it
     uint64_t step = 0;     // of the state that it keeps
     std::string address;
   };
@@ -82,7 +83,8 @@ class Trainers {
     uint64_t registered = 0;
     int pauses = 0;  // number of those that it announced
     bool pausing = false;
-    absl::Duration pause;  // until its next step
+    std::map<int32_t, bool> behind;  // whether a replica lacks the newest step; drawn at a failure
+    absl::Duration pause;            // until its next step
   };
 
   void Take(Process& process, const frames::Start& start);
@@ -105,11 +107,16 @@ class Trainers {
   void TellStep(Gang& gang, const std::string& token);
   // Returns whether its search compares trials at this step.
   static bool AtRung(const frames::Start& start, const Gang& gang);
+  static std::string PathOf(const frames::Start& start, uint64_t step);
   void Save(Gang& gang, Process& process);
   void End(Process& process, const std::string& cause, const std::string& message);
   void Break(const std::string& token);
   // Takes the failure of a collective: keeps the state, and leaves without an answer.
   void Hold(Process& process);
+  // Complains if a rank is to save with the first one of its replica elsewhere, or another step.
+  void CheckMeeting(const Process& process, const Process& first, const frames::Rescue& rescue);
+  // Saves once all ranks of its replica are there; fails if one is gone.
+  void SaveTogether(Process& process, uint64_t rows_after);
   // Saves the state that the process keeps. A survivor removes no older checkpoint.
   void SaveHeld(const Process& process);
   // Reports the row of a step, as rank 0 does, and as a survivor that saves does for it.
@@ -120,6 +127,9 @@ class Trainers {
   Process* Find(int id);
   Process* Of(int worker);
   Process* Rank(const Gang& gang, size_t rank);
+
+  // How often ranks that wait for others find out whether they may go on.
+  static constexpr absl::Duration kLooksAgain = absl::Milliseconds(100);
 
   Scheduler& scheduler_;
   Dice& dice_;

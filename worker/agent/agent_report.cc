@@ -130,6 +130,7 @@ void AgentTurn::FillAttempts(v1::WorkerReport& report) const {
       status.set_holds_step(attempt.holds->step);
       status.set_holds_hash(attempt.holds->hash);
       status.set_saves(attempt.rescue_sent);
+      status.set_meet_at(attempt.holds->meet_at);
     }
     status.set_rank(attempt.assigned.rank());
     if (attempt.prepared) *status.mutable_prepared() = *attempt.prepared;

@@ -255,7 +255,8 @@ void AgentTurn::SendLater() {
   if (!attempt.rescue_sent && order.rescue() && attempt.holds) {
     attempt.rescue_sent = true;
     s_.report_urgent = true;
-    actions_.push_back(SendFrame{frames::Rescue{attempt.token.ToHex(), order.rows_after()}});
+    actions_.push_back(
+        SendFrame{frames::Rescue{attempt.token.ToHex(), order.rows_after(), order.meet_at()}});
   }
 }
 

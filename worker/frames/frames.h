@@ -18,7 +18,7 @@
 //   → registered                   rank 0: a checkpoint is durable with the coordinator
 //   → stop                         leave the attempt; `checkpoint` true: save first
 //   → peer_lost                    a member of the gang is gone: end every wait for it
-//   ← holds                        a collective failed, and this rank has the complete state
+//   ← holds                        a collective failed, and this rank has its state
 //   → rescue                       save it. Without this or `stop` the rank leaves by itself
 //   ← end                          exactly once for each start, unless the process dies
 //   ← idle                         memory freed; ready for the next start
@@ -92,10 +92,13 @@ struct Stop {
 struct PeerLost {
   std::string token;
 };
-// Answer to `holds`: save that state, and report the rows after `rows_after` before it.
+// Answer to `holds`: save that state, and report the rows after `rows_after` before it. If several
+// ranks hold it together, they meet at `meet_at` (host:port), and the first of them saves.
 struct Rescue {
   std::string token;
   uint64_t rows_after = 0;
+  std::string meet_at;
+  bool operator==(const Rescue&) const = default;
 };
 // Sent to rank 0: the checkpoint of this step is durable with the coordinator, which now resumes
 // from it.
@@ -206,11 +209,13 @@ struct CheckpointRemoved {
   uint64_t step = 0;
   std::string path;
 };
-// A collective failed. This rank has the complete state after `step`, and waits.
+// A collective failed. This rank has the state after `step`, or its part of a replica that several
+// ranks hold together, and waits.
 struct Holds {
   std::string token;
   uint64_t step = 0;
-  uint64_t hash = 0;  // of the parameters; 0: not computed
+  uint64_t hash = 0;    // of its parameters; 0: not computed
+  std::string meet_at;  // of the first rank of such a replica: host:port where they can meet
 };
 struct End {
   std::string token;

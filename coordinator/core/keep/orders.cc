@@ -12,6 +12,7 @@
 #include "common/mutant.h"
 #include "coordinator/core/model/search_kind.h"
 #include "coordinator/core/model/silence.h"
+#include "coordinator/core/model/survivors.h"
 #include "spec/program.h"
 #include "spec/rungs.h"
 #include "spec/search.h"
@@ -59,8 +60,10 @@ void AddPlace(const LiveState& live, const LiveAttempt& attempt, const Attempt& 
 void AddRescue(const LiveState& live, const LiveAttempt& attempt, const Attempt& recorded,
                int32_t rank, v1::Assigned& assigned) {
   assigned.set_peer_lost(true);
-  if (rank != attempt.rescue->saver) return;
+  if (!TakesPart(attempt, rank)) return;
+  const int32_t saver = attempt.rescue->saver;
   assigned.set_rescue(true);
+  assigned.set_meet_at(attempt.ranks[saver].meet_at);
   const auto told = live.told.find(attempt.token);
   uint64_t row = recorded.resumed_step;
   if (told != live.told.end()) row = std::max(row, told->second.row);

@@ -92,11 +92,12 @@ struct RankState {
   uint64_t evaluated_parts = 0, evaluation_parts = 0;  // 0 of 0: not in an evaluation
   bool pauses = false;        // doing something that may take longer than a step
   bool tells_pauses = false;  // the version of its worker reports pauses
-  // Step of the complete state that this rank keeps since a collective failed, and the hash of its
-  // parameters; 0: not computed.
+  // Step of the state, or of its part of a replica, that this rank keeps since a collective failed,
+  // and the hash of its parameters; 0: not computed.
   std::optional<uint64_t> holds;
   uint64_t holds_hash = 0;
-  bool saves = false;  // its trainer was ordered to save that state
+  bool saves = false;   // its trainer was ordered to save that state
+  std::string meet_at;  // where the ranks of its replica can meet; "": it does not wait for them
 };
 
 // How a rank ended.
@@ -108,11 +109,11 @@ struct RankEnd {
   bool died = false;  // the process ended without a word
 };
 
-// The gang is broken, and one of its survivors saves the state before the attempt ends.
+// The gang is broken, and survivors save the state before the attempt ends.
 struct Rescue {
   RankEnd end;           // the end of the attempt
   absl::Duration until;  // bound on all its waits together, steady time
-  int32_t saver = -1;    // -1: not chosen yet
+  int32_t saver = -1;    // the first rank of the replica that is saved; -1: not chosen yet
 };
 
 // Phases of a live attempt, each with its time limits.

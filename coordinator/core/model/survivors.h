@@ -1,7 +1,7 @@
-// survivors.h: the state that surviving ranks of a broken gang hold, and the one that saves it.
+// survivors.h: the state that surviving ranks of a broken gang hold, and those that save it.
 //
 // Role:  pure.
-// Tests: tests/coordinator/core/rescue_test.cc
+// Tests: tests/coordinator/core/rescue_test.cc, tests/coordinator/core/replica_rescue_test.cc
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/replicas.h"
 #include "coordinator/core/model/live.h"
 
 namespace dt {
 
-// Returns whether each rank of such a gang has the complete state between two steps, and can save
-// it alone.
-bool EachRankHasAll(const v1::Spec& spec);
+// Returns how the ranks of such a gang hold replicas of the state, each complete between two steps,
+// which its ranks can save without the others. nullopt: a dead rank leaves no replica.
+std::optional<ReplicaShape> ReplicasOf(const v1::Spec& spec, size_t ranks);
 // Returns whether the end leaves survivors whose state is sound: a peer died, is silent or hangs.
 // If a trainer itself reports an error, such as unequal parameters, its peers' state is in doubt.
 bool LeavesSurvivors(const RankEnd& end);
@@ -35,11 +36,17 @@ bool AwaitsConnections(const LiveState& live, const LiveAttempt& attempt);
 // report a state that it holds. A GPU has none: it enqueues the update before it knows that a
 // collective failed.
 bool MayHold(const LiveState& live, const RankState& rank);
-// Returns the rank that saves: one that does so already, otherwise the first of those with the
-// newest step. nullopt: no rank holds more than the newest checkpoint, or ranks with the same step
-// hold unequal parameters.
+// Returns whether all ranks of a replica may hold a state, and some have yet to report it.
+bool IsAwaited(const LiveState& live, const LiveAttempt& attempt);
+// Returns whether a replica may be saved: all of its ranks may hold it, or its first one saves it.
+bool HasSurvivors(const LiveState& live, const LiveAttempt& attempt);
+// Returns the rank that saves, the first of its replica: one that does so already, otherwise that
+// of the first replica whose ranks all hold the newest step. nullopt: no replica is left with more
+// than the newest checkpoint, or ranks with the same place and step hold unequal parameters.
 std::optional<int32_t> ChooseSaver(const LiveState& live, const LiveAttempt& attempt,
                                    const Trial& trial);
+// Returns whether the rank is of the replica that is saved. REQUIRES: attempt.rescue.
+bool TakesPart(const LiveAttempt& attempt, int32_t rank);
 // Returns, for a person, how far the rescue is. REQUIRES: attempt.rescue.
 std::string RescueText(const LiveAttempt& attempt);
 

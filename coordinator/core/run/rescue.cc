@@ -37,16 +37,13 @@ bool BeginRescue(Turn& turn, LiveAttempt& attempt, const RankEnd& end) {
   const Attempt& recorded = *FindAttempt(turn.durable(), attempt.id);
   if (attempt.saving || !recorded.ran || attempt.ranks.size() < 2) return false;
   if (!attempt.Is<Training>() && !attempt.Is<Settling>()) return false;
-  if (!EachRankHasAll(attempt.spec) || !LeavesSurvivors(end)) return false;
+  if (!LeavesSurvivors(end)) return false;
   uint64_t newest = std::max(attempt.step, end.step);
   for (const RankState& rank : attempt.ranks) newest = std::max(newest, rank.holds.value_or(0));
   const Trial& trial = GetTrial(turn.durable(), attempt.id.trial);
   const bool known = !AwaitsConnections(turn.live(), attempt);
   if (known && newest <= ResumeStep(trial, attempt.id)) return false;
-  const bool survives =
-      std::any_of(attempt.ranks.begin(), attempt.ranks.end(),
-                  [&turn](const RankState& rank) { return MayHold(turn.live(), rank); });
-  if (!survives) return false;
+  if (!HasSurvivors(turn.live(), attempt)) return false;
   const absl::Duration limit = HoldLimit(turn.live(), attempt, turn.now.steady);
   attempt.rescue =
       Rescue{.end = end, .until = turn.now.steady + limit + kSavesMost * SaveLimit(trial)};
@@ -66,14 +63,10 @@ bool GoOnRescuing(Turn& turn, LiveAttempt& attempt) {
       if (!overdue) ArmAttempt(turn.live(), attempt);
       return !overdue;
     }
-    saver.holds.reset();  // another rank may hold the same
+    saver.holds.reset();  // another replica may hold the same
     rescue.saver = -1;
   }
-  const bool awaited =
-      std::any_of(attempt.ranks.begin(), attempt.ranks.end(), [&turn](const RankState& rank) {
-        return MayHold(turn.live(), rank) && !rank.holds.has_value();
-      });
-  if (awaited && !overdue) {
+  if (IsAwaited(turn.live(), attempt) && !overdue) {
     ArmAttempt(turn.live(), attempt);
     return true;
   }
@@ -99,6 +92,7 @@ bool TakeHolds(LiveAttempt& attempt, RankState& rank, const v1::AttemptStatus& s
   rank.holds = status.holds_step();
   rank.holds_hash = status.holds_hash();
   rank.saves = status.saves();
+  rank.meet_at = status.meet_at();
   return std::all_of(attempt.ranks.begin(), attempt.ranks.end(), [](const RankState& other) {
     return other.holds.has_value() || other.end != v1::CAUSE_UNSPECIFIED || other.gone;
   });

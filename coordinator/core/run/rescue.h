@@ -1,10 +1,10 @@
 // rescue.h: the survivors of a broken gang save their state before the attempt ends.
 //
-// Role:      the attempt stays open, in Settling, while its survivors report what they hold and one
-//            of them saves it; each wait has a limit, and so have all together. So the checkpoint
-//            is registered as any other, and no later attempt begins before.
-// Invariant: only the chosen rank is ordered to save. After a restart of the coordinator the rescue
-//            begins again from the reports of the survivors.
+// Role:      the attempt stays open, in Settling, while its survivors report what they hold and the
+//            ranks of one replica save it; each wait has a limit, and so have all together. So the
+//            checkpoint is registered as any other, and no later attempt begins before.
+// Invariant: only the ranks of the chosen replica are ordered to save. After a restart of the
+//            coordinator the rescue begins again from the reports of the survivors.
 // Tests:     tests/coordinator/core/rescue_test.cc, tests/sim
 #pragma once
 

@@ -2,69 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "common/rescue_limits.h"
 #include "coordinator/core/model/survivors.h"
 #include "spec/collectives.h"
-#include "tests/coordinator/core/attempt_fixture.h"
+#include "tests/coordinator/core/rescue_fixture.h"
 
 namespace dt {
 namespace {
-
-class RescueTest : public AttemptTest {
- protected:
-  // Trains one trial on three slots, whose rank 0 has reported the rows up to `step`.
-  TrialId TrainThree(uint64_t step, v1::ExperimentSpec spec = OnSlots(3)) {
-    for (const char* name : {"a", "b", "c"}) {
-      AddWorker(name, {.host = std::string("host-") + name}).hello.set_rescues(true);
-      Connect(name);
-    }
-    const TrialId id{Submit(std::move(spec)), 1};
-    Train({"a", "b", "c"});
-    SendItems("a", {Rows("a", 1, step)});
-    EXPECT_EQ(StateOfTrial(id), v1::TRIAL_RUNNING);
-    return id;
-  }
-  // Reports that the process of this rank was killed.
-  void Die(const std::string& name) {
-    v1::Item ended = Ended(name, v1::CAUSE_TRAINER_CRASH);
-    ended.mutable_ended()->set_exit_status(9);
-    SendItems(name, {ended});
-    Leave(name);
-  }
-  // Reports the state that this rank holds since a collective failed.
-  void Hold(const std::string& name, uint64_t step, uint64_t hash = 0) {
-    for (auto& [token, status] : workers_.at(name).holding) {
-      status.set_holds(true);
-      status.set_holds_step(step);
-      status.set_holds_hash(hash);
-    }
-    Heartbeat(name);
-  }
-  // Trains three ranks, of which b dies and the others hold the state after `step`.
-  TrialId BreakThree(uint64_t step) {
-    const TrialId id = TrainThree(step);
-    Die("b");
-    Hold("a", step);
-    Hold("c", step);
-    return id;
-  }
-  // Connects the worker again, whose trainer has ended.
-  void ComeBackWithout(const std::string& name) {
-    Connect(name);
-    Follow(name);
-    Leave(name);
-  }
-  // Makes an item one of a rank that was ordered to save.
-  static v1::Item Rescued(v1::Item item) {
-    item.set_rescue(true);
-    return item;
-  }
-  bool IsToSave(const std::string& name) {
-    return AssignedTo(name) != nullptr && AssignedTo(name)->rescue();
-  }
-  bool IsOpen(TrialId id) { return TrialOf(id).attempts.back().state != AttemptState::kEnded; }
-};
 
 TEST_F(RescueTest, ASurvivorSavesAndTheNextAttemptBeginsThere) {
   const TrialId id = TrainThree(8);
@@ -354,6 +301,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"saved_before", [](v1::Parallel&) {}, 7, true},
                       Case{"saved_already", [](v1::Parallel&) {}, 8},
                       Case{"zero3", [](v1::Parallel& p) { p.set_strategy("zero3"); }},
+                      Case{"one_replica",
+                           [](v1::Parallel& p) {
+                             p.set_strategy("hsdp");
+                             p.set_shard(3);
+                           }},
                       Case{"local_sgd", [](v1::Parallel& p) { p.set_strategy("local_sgd"); }},
                       Case{"carried_errors", [](v1::Parallel& p) { p.set_compression("topk"); }}),
     [](const auto& tested) { return tested.param.what; });

@@ -84,16 +84,17 @@ class AgentLink::AttemptConversation final : public Conversation {
     std::lock_guard lock(mutex_);
     return peer_is_lost_;
   }
-  std::optional<uint64_t> AwaitRescue(std::chrono::milliseconds limit) override {
+  std::optional<frames::Rescue> AwaitRescue(std::chrono::milliseconds limit) override {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, limit,
                       [&] { return rescue_.has_value() || stop_request_ != StopRequest::kNone; });
     return stop_request_ == StopRequest::kNone ? rescue_ : std::nullopt;
   }
 
-  void TakeRescue(uint64_t rows_after) {
+  void TakeRescue(const frames::Rescue& rescue) {
     std::lock_guard lock(mutex_);
-    rescue_ = rows_after;
+    rescue_ = rescue;
+    peer_is_lost_ = false;  // the ranks that save are here
     changed_.notify_all();
   }
   // Ends the wait for a peer at once.
@@ -143,7 +144,7 @@ class AgentLink::AttemptConversation final : public Conversation {
   std::string store_address_;
   std::optional<uint64_t> registered_;
   bool peer_is_lost_ = false;
-  std::optional<uint64_t> rescue_;  // rows after this step are missing
+  std::optional<frames::Rescue> rescue_;
   std::function<void()> abort_;
   bool aborting_ = false;
 };
@@ -209,7 +210,7 @@ void AgentLink::TakeLine(std::string_view line) {
   } else if (const auto* lost = std::get_if<frames::PeerLost>(&frame)) {
     if (lost->token == current->token()) current->LosePeer();
   } else if (const auto* rescue = std::get_if<frames::Rescue>(&frame)) {
-    if (rescue->token == current->token()) current->TakeRescue(rescue->rows_after);
+    if (rescue->token == current->token()) current->TakeRescue(*rescue);
   } else if (const auto* stop = std::get_if<frames::Stop>(&frame)) {
     if (stop->token == current->token()) {
       current->Stop(stop->checkpoint ? StopRequest::kStopAfterCheckpoint : StopRequest::kStop);

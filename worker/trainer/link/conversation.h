@@ -51,10 +51,10 @@ class Conversation {
   virtual void AwaitRegistered(uint64_t step, std::chrono::milliseconds limit) = 0;
   // Returns whether the coordinator reported that a peer is gone. Collectives fail since then.
   virtual bool PeerIsLost() const { return false; }
-  // After frames::Holds: blocks until this rank is ordered to save its state, and returns the step
-  // after which rows are missing. Returns nothing after a stop, after `limit`, or if nobody gives
-  // orders: then the rank leaves.
-  virtual std::optional<uint64_t> AwaitRescue(std::chrono::milliseconds /*limit*/) {
+  // After frames::Holds: blocks until this rank is ordered to save its state, and returns the
+  // order. Collectives may begin again. Returns nothing after a stop, after `limit`, or if nobody
+  // gives orders: then the rank leaves.
+  virtual std::optional<frames::Rescue> AwaitRescue(std::chrono::milliseconds /*limit*/) {
     return std::nullopt;
   }
   // Reports the rows of a rank that saves for its gang: those after step `after`. `rows`: the

@@ -54,7 +54,7 @@ class ReducerStrategy final : public Strategy {
   void AfterLoad() override;
   bool SavesAreNoted() const override { return compressor_ != nullptr; }
   // Without peers nobody survives. An error that a rank carries is its own.
-  bool EachHasAll() const override { return group_->size() > 1 && compressor_ == nullptr; }
+  bool ReplicasHaveAll() const override { return group_->size() > 1 && compressor_ == nullptr; }
   bool MayNarrow() const override { return narrow_ != nullptr; }
   void Narrow() override { *narrow_ = true; }
   at::Tensor ShareSquaredNorm() override;

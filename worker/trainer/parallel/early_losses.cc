@@ -12,10 +12,10 @@ void EarlyLosses::Restart() {
   losses_.clear();
 }
 
-void EarlyLosses::Begin(double loss) {
+void EarlyLosses::Begin(std::optional<double> loss) {
   at::NoGradGuard no_grad;
-  mine_ = at::full({1}, loss, at::kDouble);
-  all_ = at::empty({group_->size()}, at::kDouble);
+  mine_ = at::tensor({loss.has_value() ? 1.0 : 0.0, loss.value_or(0)}, at::kDouble);
+  all_ = at::empty({2 * group_->size()}, at::kDouble);
   work_ = group_->process_group()->_allgather_base(all_, mine_);
 }
 
@@ -23,7 +23,9 @@ void EarlyLosses::Finish() {
   if (work_ == nullptr) return;
   std::exchange(work_, {})->wait();
   const double* const values = all_.const_data_ptr<double>();
-  losses_.assign(values, values + all_.numel());
+  for (int rank = 0; rank < group_->size(); ++rank) {
+    if (values[2 * rank] != 0) losses_.push_back(values[2 * rank + 1]);
+  }
 }
 
 double EarlyLosses::Mean() const {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <utility>
 #include <vector>
@@ -23,19 +24,20 @@ class EarlyLosses {
 
   // Starts a step without losses.
   void Restart();
-  // Starts to gather. Every rank calls it at the same place of a step.
-  void Begin(double loss);
+  // Starts to gather. Every rank calls it once in a step. nullopt: another pipeline stage has the
+  // loss.
+  void Begin(std::optional<double> loss);
   // Blocks until the losses of all ranks are here. Does nothing if none are gathered.
   void Finish();
-  // Returns the mean of the newest step's losses, in the order of ranks, as a row has it; NaN: they
-  // are not known.
+  // Returns the mean of the newest step's losses, over the ranks that have one, in their order, as
+  // a row has it; NaN: they are not known.
   double Mean() const;
 
  private:
   const std::shared_ptr<Group> group_;
   at::Tensor mine_, all_;
   c10::intrusive_ptr<c10d::Work> work_;  // null: nothing is gathered
-  std::vector<double> losses_;
+  std::vector<double> losses_;           // of the ranks that have one
 };
 
 }  // namespace dt::trainer

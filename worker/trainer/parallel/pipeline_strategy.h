@@ -34,6 +34,7 @@ class PipelineStrategy final : public Strategy {
   void AfterUpdate(int64_t step) override;
   void AfterLoad() override { inner_->AfterLoad(); }
   bool RootHasAll() const override { return false; }
+  bool ReplicasHaveAll() const override { return inner_->ReplicasHaveAll(); }
   bool SavesAreNoted() const override { return inner_->SavesAreNoted(); }
   at::Tensor ShareSquaredNorm() override { return inner_->ShareSquaredNorm(); }
   bool MeasuresMicroStep() const override { return inner_->MeasuresMicroStep(); }

@@ -52,6 +52,7 @@ class ShardedStrategy final : public Strategy {
   void AfterUpdate(int64_t /*step*/) override { Gather(); }
   void AfterLoad() override { Gather(); }
   bool RootHasAll() const override { return false; }
+  bool ReplicasHaveAll() const override { return replicate_.group != nullptr; }
   at::Tensor ShareSquaredNorm() override;
   bool MeasuresMicroStep() const override { return sends_ == Sends::kEachMicroStep; }
   CommTotals Totals() override { return times_->Totals(); }

@@ -54,8 +54,9 @@ class Strategy {
 
   // Returns whether rank 0 can save by itself; otherwise all ranks take part, after the same step.
   virtual bool RootHasAll() const { return true; }
-  // Returns whether each rank has the complete state between two steps, and could save it alone.
-  virtual bool EachHasAll() const { return false; }
+  // Returns whether there are several replicas of the state, each complete between two steps, which
+  // its ranks could save without the others.
+  virtual bool ReplicasHaveAll() const { return false; }
   // Returns whether ranks train independently between the steps after which they are equal
   // (SyncSteps). Then one rank's findings in its gradients are unknown to the others.
   virtual bool StepsAlone() const { return false; }

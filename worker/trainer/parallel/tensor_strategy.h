@@ -38,6 +38,7 @@ class TensorStrategy final : public Strategy {
   void AfterUpdate(int64_t step) override { inner_->AfterUpdate(step); }
   void AfterLoad() override { inner_->AfterLoad(); }
   bool RootHasAll() const override { return false; }
+  bool ReplicasHaveAll() const override { return inner_->ReplicasHaveAll(); }
   bool SavesAreNoted() const override { return inner_->SavesAreNoted(); }
   at::Tensor ShareSquaredNorm() override { return inner_->ShareSquaredNorm(); }
   bool MeasuresMicroStep() const override { return inner_->MeasuresMicroStep(); }

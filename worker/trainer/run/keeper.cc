@@ -176,6 +176,7 @@ absl::Status CheckpointKeeper::Begin(const checkpoint::CheckpointId& id,
   Snapshot state{parts_.parameters, parts_.optimizer.State(), parts_.mesh, {}};
   if (parts_.outer != nullptr) state.outer = parts_.outer->State();
   if (survives_) state.survivor = parts_.start.rank;
+  if (replica_ != nullptr) state.mesh = replica_.get();
   const std::atomic<bool> stay{false};
   if (!AreWhole(parts_.parameters)) return Tell(parts_.write(storage, id, state, manifest, stay));
   absl::Status room = OutOfMemoryError("");

@@ -18,8 +18,10 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "worker/trainer/link/conversation.h"
@@ -84,7 +86,11 @@ class CheckpointKeeper {
   // blocked; 0 if the step is saved already or there is no storage.
   absl::StatusOr<double> Save(int64_t step, BucketLayout layout);
   // Makes later saves those of a survivor of a broken gang, beside which another may save.
-  void BecomeSurvivor() { survives_ = true; }
+  // `replica`: the ranks that hold the state together; null: this one alone.
+  void BecomeSurvivor(std::shared_ptr<Mesh> replica) {
+    survives_ = true;
+    replica_ = std::move(replica);
+  }
   // Blocks until the started checkpoint is durable and reported.
   absl::Status Settle();
   // Does the same for a failed attempt, but waits only for a short time.
@@ -135,6 +141,7 @@ class CheckpointKeeper {
   std::optional<double> best_saved_cost_;
   bool said_no_room_ = false;
   bool survives_ = false;
+  std::shared_ptr<Mesh> replica_;
   std::optional<Begun> begun_;
   BackgroundSave background_;  // declared last: its thread ends first
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "worker/trainer/parallel/alone_strategy.h"
 #include "worker/trainer/parallel/ddp.h"
 #include "worker/trainer/parallel/gossip.h"
@@ -82,12 +83,16 @@ std::shared_ptr<Compressor> MakeCompressor(const TrialSpec& spec, int ranks) {
 
 }  // namespace
 
+std::string ListenHost(const frames::Start& start) {
+  return start.data_address.empty() ? "127.0.0.1" : start.data_address;
+}
+
 absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& device,
                   Conversation& conversation, const AttemptOptions& options,
                   const std::shared_ptr<Mesh>& mesh) {
   if (start.world_size == 1 && options.alone == AttemptOptions::Alone::kPlain)
     return absl::OkStatus();
-  const std::string listen = start.data_address.empty() ? "127.0.0.1" : start.data_address;
+  const std::string listen = ListenHost(start);
   mesh->Prepare(device,
                 {.rank = start.rank,
                  .size = start.world_size,
@@ -108,6 +113,40 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
                         }));
   }
   return mesh->Join(device, meeting);
+}
+
+ReplicaShape ReplicasOf(const TrialSpec& spec, int ranks) {
+  const MeshShape shape = ShapeOf(spec, ranks);
+  return {shape.replicate, shape.shard, shape.tensor, shape.pipeline};
+}
+
+absl::StatusOr<std::shared_ptr<Mesh>> MeetReplica(const frames::Start& start, const TrialSpec& spec,
+                                                  Device& device, Conversation& conversation,
+                                                  const std::optional<Rendezvous>& host,
+                                                  const frames::Rescue& order) {
+  const ReplicaShape replicas = ReplicasOf(spec, start.world_size);
+  const std::vector<int32_t> ranks = RanksOf(replicas, ReplicaOf(replicas, start.rank));
+  MeshShape shape = ShapeOf(spec, start.world_size);
+  shape.replicate = 1;
+  const auto place = std::find(ranks.begin(), ranks.end(), start.rank) - ranks.begin();
+  auto mesh = std::make_shared<Mesh>();
+  mesh->Prepare(device,
+                {.rank = static_cast<int>(place),
+                 .size = static_cast<int>(ranks.size()),
+                 .key_prefix = absl::StrCat(start.token, "/replica"),
+                 .listen_host = ListenHost(start)},
+                shape);
+  conversation.AbortWith([mesh] { mesh->Abort(); });
+  Rendezvous meeting;
+  if (host.has_value()) {
+    meeting = *host;
+  } else {
+    DT_ASSIGN_OR_RETURN(meeting, ConnectStore(order.meet_at, [&conversation] {
+                          return conversation.CurrentStopRequest() != StopRequest::kNone;
+                        }));
+  }
+  DT_RETURN_IF_ERROR(mesh->Join(device, meeting));
+  return mesh;
 }
 
 std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Membership& members) {

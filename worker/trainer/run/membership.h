@@ -8,8 +8,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "common/replicas.h"
 #include "worker/trainer/data/loader.h"
 #include "worker/trainer/link/conversation.h"
 #include "worker/trainer/parallel/mesh.h"
@@ -34,6 +37,8 @@ struct Membership {
   std::unique_ptr<Loader> loader;
 };
 
+// Returns the address at which this rank listens for its peers.
+std::string ListenHost(const frames::Start& start);
 // Joins `mesh` with the other ranks of the attempt; does nothing for a rank without peers. A stop
 // ends it.
 absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& device,
@@ -41,6 +46,16 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
                   const std::shared_ptr<Mesh>& mesh);
 
 // Makes the group of tensor ranks; null if layers are not cut.
+// Returns how the gang's ranks hold replicas of the state.
+ReplicaShape ReplicasOf(const TrialSpec& spec, int ranks);
+// Joins the ranks that hold one replica, without the other ranks of a broken gang, in a mesh of
+// their own. `host`: the store of their first rank, on that rank; the others connect to the one
+// that `order` names. Errors: those of joining. A stop ends it.
+absl::StatusOr<std::shared_ptr<Mesh>> MeetReplica(const frames::Start& start, const TrialSpec& spec,
+                                                  Device& device, Conversation& conversation,
+                                                  const std::optional<Rendezvous>& host,
+                                                  const frames::Rescue& order);
+
 std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Membership& members);
 // Makes the link to the neighbouring stages; null if a rank has all layers.
 std::unique_ptr<StageLink> MakeStageLink(const Membership& members, c10::Device device);

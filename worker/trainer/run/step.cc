@@ -181,7 +181,7 @@ absl::Status Stepper::PassAll() {
     switch (action.kind) {
       case Action::Kind::kForward:
         DT_RETURN_IF_ERROR(Forward(action));
-        if (shares_loss_ && i == last_forward_) p_.losses->Begin(loss_.item<float>());
+        if (shares_loss_ && i == last_forward_) ShareLoss();
         break;
       case Action::Kind::kBackward:
         Backward(action);
@@ -191,9 +191,15 @@ absl::Status Stepper::PassAll() {
   return absl::OkStatus();
 }
 
+void Stepper::ShareLoss() {
+  p_.losses->Begin(loss_.defined() ? std::optional<double>(loss_.item<float>()) : std::nullopt);
+}
+
 absl::Status Stepper::Update() {
-  norm_ = p_.strategy.FinishGradients();
+  // The norm is gathered by the ranks of a replica, and by no others: after this all of them
+  // update, or none does.
   if (p_.losses != nullptr) p_.losses->Finish();
+  norm_ = p_.strategy.FinishGradients();
   if (const at::Tensor share = p_.strategy.ShareSquaredNorm(); share.defined()) {
     // The loss was divided by the mean number of micro-steps per rank, not by this rank's own.
     const auto parts = static_cast<double>(p_.plan.batch.micro_steps());

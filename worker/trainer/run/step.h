@@ -106,6 +106,8 @@ class Stepper {
   // Returns whether micro-batches of a step share weight casts.
   bool SharesCasts() const;
   absl::Status PassAll();
+  // Starts to give this rank's loss to the others.
+  void ShareLoss();
   void SeedDropout(const Action& action);
   absl::Status Forward(const Action& action);
   void Backward(const Action& action);

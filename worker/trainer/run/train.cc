@@ -189,7 +189,7 @@ void TrainingAttempt::MakeKeeper(int64_t saved_step) {
 
 absl::Status TrainingAttempt::Train() {
   // A GPU enqueues the update before it knows whether the sum of the gradients failed.
-  if (device_.Torch().is_cpu() && members_.strategy->EachHasAll()) {
+  if (device_.Torch().is_cpu() && members_.strategy->ReplicasHaveAll()) {
     losses_ = std::make_unique<EarlyLosses>(members_.mesh->group(Axis::kWorld));
   }
   reporter_.emplace(StepReporter::Parts{start_, state_.spec, members_.plan, device_, conversation_,

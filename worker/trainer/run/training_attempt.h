@@ -44,11 +44,13 @@ class TrainingAttempt {
   absl::Status Loop(Stepper& stepper);
   // On rank 0, or on a survivor that saves in its place.
   void MakeKeeper(int64_t saved_step);
-  // Returns whether this rank has the complete state after `step_`, without which its peers' work
-  // since the last checkpoint is lost. `failure`: the error of its collective.
+  // Returns whether this rank has the state after `step_`, or its part of a replica, without which
+  // its peers' work since the last checkpoint is lost. `failure`: the error of its collective.
   bool Holds(const absl::Status& failure, Stepper& stepper) const;
   // After a failed collective: offers the state, waits, and saves it if so ordered.
   absl::Status OfferState();
+  // Saves the state in place of rank 0. `replica`: the ranks that hold it together; null: this one.
+  absl::Status SaveAsSurvivor(uint64_t rows_after, std::shared_ptr<Mesh> replica);
 
   // Returns whether the ranks are equal; otherwise due work waits until they are.
   bool IsWhole() const { return step_ == begun_step_ || members_.sync.After(step_); }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 
 #include "common/rescue_limits.h"
@@ -22,6 +23,14 @@ using Clock = std::chrono::steady_clock;
 
 // Rank 0 reports each within a second, and most trials evaluate rarely.
 constexpr size_t kKeptEvaluationsMost = 32;
+
+std::vector<at::Tensor> ValuesOf(const std::vector<Piece>& pieces) {
+  std::vector<at::Tensor> values;
+  for (const Piece& piece : pieces) {
+    if (piece.here) values.push_back(piece.value.detach());
+  }
+  return values;
+}
 
 }  // namespace
 
@@ -180,32 +189,48 @@ bool TrainingAttempt::Holds(const absl::Status& failure, Stepper& stepper) const
 }
 
 absl::Status TrainingAttempt::OfferState() {
-  frames::Holds holds{start_.token, static_cast<uint64_t>(step_), 0};
-  if (state_.spec.train.hash_every > 0) {
-    holds.hash = HashBits(members_.strategy->copies().at(0).tensors);
+  // Otherwise peers would wait for this rank. An abort that another thread has begun is over after
+  // this: it shuts sockets down by their numbers, which new sockets may have.
+  members_.mesh->Abort();
+  const ReplicaShape replicas = ReplicasOf(state_.spec, start_.world_size);
+  const bool shared = replicas.ranks_each() > 1;
+  const bool first = RanksOf(replicas, ReplicaOf(replicas, start_.rank)).front() == start_.rank;
+  frames::Holds holds{start_.token, static_cast<uint64_t>(step_), 0, ""};
+  if (state_.spec.train.hash_every > 0) holds.hash = HashBits(ValuesOf(state_.home->pieces()));
+  std::optional<Rendezvous> host;
+  if (shared && first) {
+    DT_ASSIGN_OR_RETURN(host, HostStore(ListenHost(start_), /*port=*/0));
+    holds.meet_at = host->address;
   }
   std::fprintf(stderr, "a collective failed after step %lld; this rank keeps the state\n",
                static_cast<long long>(step_));
   conversation_.Say(holds);
-  // Otherwise peers would wait for this rank.
-  members_.mesh->Abort();
-  const std::optional<uint64_t> rows_after =
+  const std::optional<frames::Rescue> order =
       conversation_.AwaitRescue(absl::ToChronoMilliseconds(limits::kRescueOrder));
-  if (!rows_after) return absl::OkStatus();
+  if (!order) return absl::OkStatus();
+  if (!shared) return SaveAsSurvivor(order->rows_after, nullptr);
+  DT_ASSIGN_OR_RETURN(const std::shared_ptr<Mesh> replica,
+                      MeetReplica(start_, state_.spec, device_, conversation_, host, *order));
+  if (first) return SaveAsSurvivor(order->rows_after, replica);
+  TakePartInSaving({state_.home->pieces(), state_.optimizer->State(), replica.get()});
+  return absl::OkStatus();
+}
+
+absl::Status TrainingAttempt::SaveAsSurvivor(uint64_t rows_after, std::shared_ptr<Mesh> replica) {
   if (!IsRoot()) {
-    const auto from = std::max(*rows_after, static_cast<uint64_t>(begun_step_));
+    const auto from = std::max(rows_after, static_cast<uint64_t>(begun_step_));
     if (!reporter_->KeepsAllSince(from)) {
       return DataError("rows after step " + std::to_string(from) +
                        " are lost with rank 0: a resume would leave a gap in them");
     }
-    conversation_.SayMissing(reporter_->KeptRows(), *rows_after);
+    conversation_.SayMissing(reporter_->KeptRows(), rows_after);
     MakeKeeper(begun_step_);
     for (const frames::Eval& evaluation : evaluations_) {
       conversation_.Say(evaluation);
       state_.keeper->TakeEvaluation(evaluation);
     }
   }
-  state_.keeper->BecomeSurvivor();
+  state_.keeper->BecomeSurvivor(std::move(replica));
   DT_RETURN_IF_ERROR(Save());
   return state_.keeper->Settle();
 }

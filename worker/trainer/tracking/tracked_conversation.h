@@ -40,7 +40,7 @@ class TrackedConversation final : public Conversation {
     inner_.AwaitRegistered(step, limit);
   }
   bool PeerIsLost() const override { return inner_.PeerIsLost(); }
-  std::optional<uint64_t> AwaitRescue(std::chrono::milliseconds limit) override {
+  std::optional<frames::Rescue> AwaitRescue(std::chrono::milliseconds limit) override {
     return inner_.AwaitRescue(limit);
   }
   // Also adds the rows that rank 0 did not write to metrics.jsonl, if this rank sees that file.

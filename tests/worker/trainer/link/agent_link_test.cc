@@ -102,9 +102,12 @@ TEST_F(AgentLinkTest, ALostPeerEndsTheCollectiveAndTheRankWaitsForOrders) {
   EXPECT_TRUE(Await([&] { return aborted == 1; }));
   EXPECT_TRUE(attempt->PeerIsLost());
   EXPECT_EQ(attempt->CurrentStopRequest(), StopRequest::kNone) << "it is not to leave";
-  std::thread agent([&] { Say(frames::Rescue{"one", 17}); });
-  EXPECT_EQ(attempt->AwaitRescue(kPatience), 17u);
+  const frames::Rescue order{"one", 17, "10.0.0.2:4711"};
+  std::thread agent([&] { Say(order); });
+  EXPECT_EQ(attempt->AwaitRescue(kPatience), order);
   agent.join();
+  attempt->AbortWith([&] { ++aborted; });
+  EXPECT_EQ(aborted, 1) << "it meets the ranks that are left";
   attempt->AbortWith({});
 }
 

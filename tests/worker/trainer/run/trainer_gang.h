@@ -253,8 +253,8 @@ class TrainerGang {
     for (size_t r = 0; r < ranks_.size(); ++r) Stop(static_cast<int>(r), checkpoint);
   }
   // Orders a rank that holds the state of its gang to save it.
-  void Rescue(int r, uint64_t rows_after) {
-    ranks_.at(r)->Send(frames::Rescue{token_, rows_after});
+  void Rescue(int r, uint64_t rows_after, const std::string& meet_at) {
+    ranks_.at(r)->Send(frames::Rescue{token_, rows_after, meet_at});
   }
   // Calls `answer` for each rank that holds the state of its broken gang. Without this it has to
   // leave.
