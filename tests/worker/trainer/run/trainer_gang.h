@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -81,6 +82,12 @@ class TrainerProcess {
   }
   void SendText(const std::string& text) {
     EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  }
+  // Sends to a process that may have been killed just before.
+  void SendIfAlive(const frames::ToTrainer& frame) {
+    const std::string text = frames::ToLine(frame) + "\n";
+    const ssize_t sent = send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
+    EXPECT_TRUE(sent == std::ssize(text) || errno == EPIPE || errno == ECONNRESET) << errno;
   }
   void CloseSocket() {
     close(fd_);
@@ -289,7 +296,7 @@ class TrainerGang {
   // Ends every wait for the lost peer, as the coordinator does before it lets a survivor save.
   void TellOfLoss() {
     for (const auto& rank : ranks_) {
-      if (!rank->ended()) rank->Send(frames::PeerLost{token_});
+      if (!rank->ended()) rank->SendIfAlive(frames::PeerLost{token_});
     }
   }
   bool Pending(const Told& told) const {
