@@ -173,7 +173,27 @@ TEST_F(SurviveTest, AnElasticGangGoesOnSmallerFromTheNewestState) {
   ExpectNear(Losses(experiment), expected);
 }
 
-// No rank has all of a state that ranks share.
+// Ranks 0 and 1 hold one replica of the state together, and ranks 2 and 3 another.
+TEST_F(SurviveTest, AKilledRankOfHsdpCostsOneStepAtMostAndNoDigit) {
+  Start({"w0", "w1", "w2", "w3"});
+  MakeData("text");
+  FileOf file = Gang("hsdp", 4, "parallel: {strategy: hsdp, shard: 2}");
+  file.steps = 120;
+  const std::vector<std::string> expected = Undisturbed(file);
+  uint64_t experiment = Killed(file, 0);
+  ExpectOneStepLostAtMost(experiment);
+  EXPECT_EQ(Losses(experiment), expected);
+  experiment = Disturbed(file, [&](uint64_t id) {
+    const pid_t trainer = TrainerOfRank(id, 3);
+    cluster_.KillCoordinator();
+    Signal(trainer, SIGKILL);
+    cluster_.StartCoordinator();
+  });
+  ExpectOneStepLostAtMost(experiment);
+  EXPECT_EQ(Losses(experiment), expected);
+}
+
+// The ranks hold one replica together, so none is left without the dead one.
 TEST_F(SurviveTest, AKilledRankOfZero3GoesOnFromTheCheckpoint) {
   Start({"w0", "w1"});
   MakeData("text");

@@ -1,26 +1,26 @@
 // boundary_test.cc: a search whose coordinator is killed once, at each of its commits in turn,
-// makes the decisions of an undisturbed one.
+// makes the decisions of an undisturbed one. `sim_boundary_test --every N` kills it at every Nth.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "tests/sim/world.h"
 
 namespace dt::sim {
+namespace {
 
-// `sim_test --every 1` tries every commit. Sanitizers take ten times as long and do not change the
-// decisions.
+// Sanitizers take ten times as long and do not change the decisions.
 #ifdef DTRAIN_SANITIZE
 uint64_t boundary_every = 180;
 #else
 uint64_t boundary_every = 10;
 #endif
-
-namespace {
 
 #ifdef DTRAIN_SANITIZE
 constexpr uint64_t kSearches = 1;
@@ -73,3 +73,13 @@ TEST(BoundaryTest, AKillAtAnyCommitChangesNoDecision) {
 
 }  // namespace
 }  // namespace dt::sim
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::strcmp(argv[i], "--every") == 0) {
+      dt::sim::boundary_every = std::max<uint64_t>(std::strtoull(argv[i + 1], nullptr, 10), 1);
+    }
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,8 +1,7 @@
 // sim_test.cc: many seeds, each a small world with its own faults; every violation prints its seed.
-// `sim_test --seed N` runs one seed again; `--seeds N` runs the first N; `--every N` kills a search
-// at every Nth of its commits (boundary_test.cc). `--histories N` runs no test. It prints, for each
-// of the first N seeds, a hash of all that was decided: a change that only moves code leaves these
-// hashes as they are.
+// `sim_test --seed N` runs one seed again; `--seeds N` runs the first N. `--histories N` runs no
+// test. It prints, for each of the first N seeds, a hash of all that was decided: a change that
+// only moves code leaves these hashes as they are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,9 +15,6 @@
 #include "tests/sim/world.h"
 
 namespace dt::sim {
-
-extern uint64_t boundary_every;
-
 namespace {
 
 // Without optimisation and with sanitizers a run takes ten times as long, so there are fewer runs.
@@ -253,9 +249,6 @@ int main(int argc, char** argv) {
                     outcome.violation.c_str());
       }
       return 0;
-    }
-    if (std::strcmp(argv[i], "--every") == 0) {
-      dt::sim::boundary_every = std::max<uint64_t>(std::strtoull(argv[i + 1], nullptr, 10), 1);
     }
   }
   return RUN_ALL_TESTS();

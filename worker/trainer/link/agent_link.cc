@@ -97,9 +97,11 @@ class AgentLink::AttemptConversation final : public Conversation {
     peer_is_lost_ = false;  // the ranks that save are here
     changed_.notify_all();
   }
-  // Ends the wait for a peer at once.
+  // Ends the wait for a peer at once. After an order to save, ranks wait only for those that are
+  // left.
   void LosePeer() {
     std::unique_lock lock(mutex_);
+    if (rescue_) return;
     peer_is_lost_ = true;
     if (abort_) Abort(lock);
   }

@@ -107,6 +107,10 @@ TEST_F(AgentLinkTest, ALostPeerEndsTheCollectiveAndTheRankWaitsForOrders) {
   EXPECT_EQ(attempt->AwaitRescue(kPatience), order);
   agent.join();
   attempt->AbortWith([&] { ++aborted; });
+  Say(frames::PeerLost{"one"});
+  Say(frames::Registered{"one", 1});
+  attempt->AwaitRegistered(1, kPatience);
+  EXPECT_EQ(attempt->RegisteredStep(), 1u);
   EXPECT_EQ(aborted, 1) << "it meets the ranks that are left";
   attempt->AbortWith({});
 }
