@@ -19,7 +19,7 @@ struct ReplicaShape {
   int32_t ranks_each() const { return shard * tensor * pipeline; }
 };
 
-// Returns the number of the replica of which `rank` is. REQUIRES: 0 <= rank < all ranks.
+// Returns the number of the rank's replica. REQUIRES: 0 <= rank < all ranks.
 constexpr int32_t ReplicaOf(const ReplicaShape& shape, int32_t rank) {
   return rank / (shape.shard * shape.tensor) % shape.replicas;
 }

@@ -11,6 +11,9 @@ namespace dt::limits {
 // killed is back by then.
 inline constexpr absl::Duration kHoldLeast = absl::Seconds(3);
 inline constexpr absl::Duration kRescueOrder = absl::Seconds(30);
+// The rank that saves waits this long for each of the others that hold its replica. So another
+// replica can save in its place: its ranks still wait for an answer.
+inline constexpr absl::Duration kReplicaPatience = absl::Seconds(5);
 // The survivor that saves has some times the seconds of the checkpoint before, within these limits;
 // kRescueUnknown if none was written yet.
 inline constexpr absl::Duration kRescueLeast = absl::Seconds(10);

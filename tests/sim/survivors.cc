@@ -67,6 +67,7 @@ void Trainers::Take(Process& process, const frames::Rescue& rescue) {
   if (ranks.size() > 1 && first != nullptr) CheckMeeting(process, *first, rescue);
   if (dice_.Chance(faults_.stuck_in_collective)) return;  // the disk hangs: it is killed
   process.met = true;
+  process.patience_until = scheduler_.Now().steady + limits::kReplicaPatience;
   if (process.start.rank != ranks.front()) return;
   Later(process, dice_.Between(absl::Milliseconds(1), absl::Seconds(4)),
         [this, from = rescue.rows_after](Process& self) { SaveTogether(self, from); });
@@ -90,11 +91,12 @@ void Trainers::SaveTogether(Process& process, uint64_t rows_after) {
   const std::vector<int32_t> ranks = ReplicaAround(process.start);
   for (const int32_t rank : ranks) {
     const Process* peer = Rank(gang, static_cast<size_t>(rank));
-    if (peer == nullptr || !peer->busy) return End(process, "collective", "closed by peer");
-    if (!peer->met) {
-      return Later(process, kLooksAgain,
-                   [this, rows_after](Process& self) { SaveTogether(self, rows_after); });
+    if (peer != nullptr && peer->met) continue;
+    if (scheduler_.Now().steady >= process.patience_until) {
+      return End(process, "collective", "a rank of the replica did not come");
     }
+    return Later(process, kLooksAgain,
+                 [this, rows_after](Process& self) { SaveTogether(self, rows_after); });
   }
   const int id = process.id;
   // Rank 0 has reported its rows.

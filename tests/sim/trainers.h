@@ -62,11 +62,12 @@ class Trainers {
     bool busy = false;  // between start and end
     frames::Start start;
     bool prepared = false;
-    bool leaving = false;  // asked to leave, and waits for rank 0 to save
-    bool holds = false;    // keeps its state, and waits for orders
-    bool saves = false;    // was ordered to save it
-    bool met = false;      // is where the ranks of its replica meet to save it
-    uint64_t step = 0;     // of the state that it keeps
+    bool leaving = false;           // asked to leave, and waits for rank 0 to save
+    bool holds = false;             // keeps its state, and waits for orders
+    bool saves = false;             // was ordered to save it
+    bool met = false;               // is where the ranks of its replica meet to save it
+    absl::Duration patience_until;  // until then the first of them waits for the others
+    uint64_t step = 0;              // of the state that it keeps
     std::string address;
   };
   struct Gang {
@@ -115,7 +116,7 @@ class Trainers {
   void Hold(Process& process);
   // Complains if a rank is to save with the first one of its replica elsewhere, or another step.
   void CheckMeeting(const Process& process, const Process& first, const frames::Rescue& rescue);
-  // Saves once all ranks of its replica are there; fails if one is gone.
+  // Saves once all ranks of its replica are there; gives up if one does not come.
   void SaveTogether(Process& process, uint64_t rows_after);
   // Saves the state that the process keeps. A survivor removes no older checkpoint.
   void SaveHeld(const Process& process);

@@ -36,7 +36,7 @@ Ranks RanksIn(const LiveAttempt& attempt, const ReplicaShape& shape, int32_t rep
   return ranks;
 }
 
-// Returns whether `holds` is true for the ranks of a replica.
+// Returns whether `holds` is true for the ranks of any replica.
 template <typename Holds>
 bool AnyReplica(const LiveAttempt& attempt, Holds holds) {
   const std::optional<ReplicaShape> shape = ReplicasOf(attempt.spec, attempt.ranks.size());

@@ -75,9 +75,8 @@ bool GoOnRescuing(Turn& turn, LiveAttempt& attempt) {
   const std::optional<int32_t> saver = ChooseSaver(turn.live(), attempt, trial);
   if (!saver.has_value()) return false;
   rescue.saver = *saver;
-  turn.effects.log_lines.push_back(absl::StrCat("attempt ", ToString(attempt.id), ": rank ", *saver,
-                                                " saves the state after step ",
-                                                *attempt.ranks[*saver].holds));
+  turn.effects.log_lines.push_back(
+      absl::StrCat("attempt ", ToString(attempt.id), ": ", RescueText(attempt)));
   Await(turn, attempt, SaveLimit(trial));
   MarkMembersDue(turn.live(), attempt);
   return true;

@@ -24,8 +24,8 @@ class EarlyLosses {
 
   // Starts a step without losses.
   void Restart();
-  // Starts to gather. Every rank calls it once in a step. nullopt: another pipeline stage has the
-  // loss.
+  // Starts to gather. Every rank calls it once in a step, before its sums of gradients, which may
+  // use the same group. nullopt: another pipeline stage has the loss.
   void Begin(std::optional<double> loss);
   // Blocks until the losses of all ranks are here. Does nothing if none are gathered.
   void Finish();

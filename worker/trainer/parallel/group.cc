@@ -145,8 +145,8 @@ bool Answers(const std::string& host, const std::string& port, std::chrono::mill
 // Blocks until the store at `host`:`port` accepts connections. c10d's own attempts end at their
 // timeout only, so a store that died with its process would use up all of it.
 absl::Status AwaitStore(const std::string& host, const std::string& port,
-                        const std::function<bool()>& leaves) {
-  const auto until = std::chrono::steady_clock::now() + kRendezvousTimeout;
+                        const std::function<bool()>& leaves, std::chrono::milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
   while (!Answers(host, port, kNextTry)) {
     if (leaves()) return CancelledError("stopped while connecting to rank 0's store");
     if (std::chrono::steady_clock::now() > until) {
@@ -192,18 +192,19 @@ absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port) {
 }
 
 absl::StatusOr<Rendezvous> ConnectStore(const std::string& address,
-                                        const std::function<bool()>& leaves) {
+                                        const std::function<bool()>& leaves,
+                                        std::chrono::milliseconds limit) {
   const size_t colon = address.rfind(':');
   const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
   if (port.empty() || port.size() > 5 ||
       port.find_first_not_of("0123456789") != std::string::npos) {
     return ConfigError("store address '" + address + "' is not host:port");
   }
-  DT_RETURN_IF_ERROR(AwaitStore(address.substr(0, colon), port, leaves));
+  DT_RETURN_IF_ERROR(AwaitStore(address.substr(0, colon), port, leaves, limit));
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(std::stoi(port));
   options.waitWorkers = false;
-  options.timeout = kRendezvousTimeout;
+  options.timeout = limit;
   try {
     return Rendezvous{c10::make_intrusive<c10d::TCPStore>(address.substr(0, colon), options),
                       address};
@@ -250,7 +251,7 @@ absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
   backend.size = size_;
   backend.listen_host = options_.listen_host;
   // Use the short timeout for joining; training gets the long one below.
-  backend.timeout = kRendezvousTimeout;
+  backend.timeout = options_.join_timeout;
   backend_ = device.JoinBackend(backend);
   process_group_ = c10::make_intrusive<c10d::ProcessGroup>(meeting_.store, rank_, size_);
   // Set this first, so that every backend of the group is bound to it.
@@ -260,7 +261,7 @@ absl::Status Group::JoinThrowing(Device& device, const Rendezvous& meeting) {
   process_group_->setDefaultBackend(kind);
   process_group_->setBackend(device_.type(), kind, backend_);
   AllGather({0});  // all ranks are here before anything of value begins
-  backend_->setTimeout(kCollectiveTimeout);
+  backend_->setTimeout(options_.timeout);
   std::lock_guard lock(abort_mutex_);
   if (aborted_) return CollectiveError("the group was aborted");
   sockets_ = Since(before);

@@ -43,16 +43,19 @@ struct Rendezvous {
 
 // Opens the store on rank 0; it listens on `host` only. `port` 0: the system chooses one.
 absl::StatusOr<Rendezvous> HostStore(const std::string& host, uint16_t port);
-// Connects the other ranks to the store at `address` (host:port). Errors: CancelledError if
-// `leaves` returns true before the store answers.
+// Connects the other ranks to the store at `address` (host:port), which answers within `limit`.
+// Errors: CancelledError if `leaves` returns true before that.
 absl::StatusOr<Rendezvous> ConnectStore(const std::string& address,
-                                        const std::function<bool()>& leaves);
+                                        const std::function<bool()>& leaves,
+                                        std::chrono::milliseconds limit = kRendezvousTimeout);
 
 struct GroupOptions {
   int rank = 0;
   int size = 1;
   std::string key_prefix;  // the attempt's token, since no two attempts may share keys of a store
   std::string listen_host;
+  std::chrono::milliseconds join_timeout = kRendezvousTimeout;  // for ranks that do not come
+  std::chrono::milliseconds timeout = kCollectiveTimeout;       // for one that is silent
 };
 
 class Group {

@@ -170,6 +170,13 @@ absl::StatusOr<double> CheckpointKeeper::Save(int64_t step, BucketLayout layout)
   return std::chrono::duration<double>(Clock::now() - before).count();
 }
 
+void CheckpointKeeper::BecomeSurvivor(std::shared_ptr<Mesh> replica) {
+  survives_ = true;
+  replica_ = std::move(replica);
+  const bool written = newest_ && static_cast<int64_t>(newest_->step) == saved_step_;
+  if (!written && !background_.busy()) saved_step_ = -1;
+}
+
 absl::Status CheckpointKeeper::Begin(const checkpoint::CheckpointId& id,
                                      const checkpoint::Manifest& manifest) {
   const std::string& storage = parts_.start.storage;

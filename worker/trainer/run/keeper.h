@@ -86,11 +86,9 @@ class CheckpointKeeper {
   // blocked; 0 if the step is saved already or there is no storage.
   absl::StatusOr<double> Save(int64_t step, BucketLayout layout);
   // Makes later saves those of a survivor of a broken gang, beside which another may save.
-  // `replica`: the ranks that hold the state together; null: this one alone.
-  void BecomeSurvivor(std::shared_ptr<Mesh> replica) {
-    survives_ = true;
-    replica_ = std::move(replica);
-  }
+  // `replica`: the ranks that hold the state together; null: this one alone. A save that the lost
+  // peer made fail is made again.
+  void BecomeSurvivor(std::shared_ptr<Mesh> replica);
   // Blocks until the started checkpoint is durable and reported.
   absl::Status Settle();
   // Does the same for a failed attempt, but waits only for a short time.

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "common/rescue_limits.h"
 #include "worker/trainer/parallel/alone_strategy.h"
 #include "worker/trainer/parallel/ddp.h"
 #include "worker/trainer/parallel/gossip.h"
@@ -120,33 +121,41 @@ ReplicaShape ReplicasOf(const TrialSpec& spec, int ranks) {
   return {shape.replicate, shape.shard, shape.tensor, shape.pipeline};
 }
 
-absl::StatusOr<std::shared_ptr<Mesh>> MeetReplica(const frames::Start& start, const TrialSpec& spec,
-                                                  Device& device, Conversation& conversation,
-                                                  const std::optional<Rendezvous>& host,
-                                                  const frames::Rescue& order) {
+std::shared_ptr<Mesh> PrepareReplica(const frames::Start& start, const TrialSpec& spec,
+                                     Device& device) {
   const ReplicaShape replicas = ReplicasOf(spec, start.world_size);
   const std::vector<int32_t> ranks = RanksOf(replicas, ReplicaOf(replicas, start.rank));
   MeshShape shape = ShapeOf(spec, start.world_size);
   shape.replicate = 1;
-  const auto place = std::find(ranks.begin(), ranks.end(), start.rank) - ranks.begin();
+  GroupOptions options{
+      .rank = static_cast<int>(std::find(ranks.begin(), ranks.end(), start.rank) - ranks.begin()),
+      .size = static_cast<int>(ranks.size()),
+      .key_prefix = absl::StrCat(start.token, "/replica"),
+      .listen_host = ListenHost(start)};
+  options.join_timeout = absl::ToChronoMilliseconds(limits::kReplicaPatience);
+  // The others also wait while the first rank writes.
+  if (options.rank == 0) options.timeout = options.join_timeout;
   auto mesh = std::make_shared<Mesh>();
-  mesh->Prepare(device,
-                {.rank = static_cast<int>(place),
-                 .size = static_cast<int>(ranks.size()),
-                 .key_prefix = absl::StrCat(start.token, "/replica"),
-                 .listen_host = ListenHost(start)},
-                shape);
-  conversation.AbortWith([mesh] { mesh->Abort(); });
+  mesh->Prepare(device, options, shape);
+  return mesh;
+}
+
+absl::Status MeetReplica(const std::shared_ptr<Mesh>& replica, Device& device,
+                         Conversation& conversation, const std::optional<Rendezvous>& host,
+                         const frames::Rescue& order) {
+  conversation.AbortWith([replica] { replica->Abort(); });
   Rendezvous meeting;
   if (host.has_value()) {
     meeting = *host;
   } else {
-    DT_ASSIGN_OR_RETURN(meeting, ConnectStore(order.meet_at, [&conversation] {
-                          return conversation.CurrentStopRequest() != StopRequest::kNone;
-                        }));
+    const auto leaves = [&conversation] {
+      return conversation.CurrentStopRequest() != StopRequest::kNone;
+    };
+    DT_ASSIGN_OR_RETURN(
+        meeting,
+        ConnectStore(order.meet_at, leaves, absl::ToChronoMilliseconds(limits::kReplicaPatience)));
   }
-  DT_RETURN_IF_ERROR(mesh->Join(device, meeting));
-  return mesh;
+  return replica->Join(device, meeting);
 }
 
 std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Membership& members) {

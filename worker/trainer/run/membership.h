@@ -45,17 +45,20 @@ absl::Status Meet(const frames::Start& start, const TrialSpec& spec, Device& dev
                   Conversation& conversation, const AttemptOptions& options,
                   const std::shared_ptr<Mesh>& mesh);
 
-// Makes the group of tensor ranks; null if layers are not cut.
 // Returns how the gang's ranks hold replicas of the state.
 ReplicaShape ReplicasOf(const TrialSpec& spec, int ranks);
-// Joins the ranks that hold one replica, without the other ranks of a broken gang, in a mesh of
-// their own. `host`: the store of their first rank, on that rank; the others connect to the one
-// that `order` names. Errors: those of joining. A stop ends it.
-absl::StatusOr<std::shared_ptr<Mesh>> MeetReplica(const frames::Start& start, const TrialSpec& spec,
-                                                  Device& device, Conversation& conversation,
-                                                  const std::optional<Rendezvous>& host,
-                                                  const frames::Rescue& order);
+// Makes the mesh of the ranks that hold one replica, which are to meet without the other ranks of a
+// broken gang. Call it before the store of their first rank is opened, as Mesh::Prepare.
+std::shared_ptr<Mesh> PrepareReplica(const frames::Start& start, const TrialSpec& spec,
+                                     Device& device);
+// Joins these ranks. `host`: the store of the first one, on that rank; the others connect to the
+// one that `order` names. Errors: those of joining; the first rank does not wait long for one that
+// is lost. A stop ends it.
+absl::Status MeetReplica(const std::shared_ptr<Mesh>& replica, Device& device,
+                         Conversation& conversation, const std::optional<Rendezvous>& host,
+                         const frames::Rescue& order);
 
+// Makes the group of tensor ranks; null if layers are not cut.
 std::unique_ptr<TensorGroup> MakeTensorGroup(const TrialSpec& spec, const Membership& members);
 // Makes the link to the neighbouring stages; null if a rank has all layers.
 std::unique_ptr<StageLink> MakeStageLink(const Membership& members, c10::Device device);

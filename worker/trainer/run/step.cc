@@ -196,8 +196,8 @@ void Stepper::ShareLoss() {
 }
 
 absl::Status Stepper::Update() {
-  // The norm is gathered by the ranks of a replica, and by no others: after this all of them
-  // update, or none does.
+  // The norm is gathered by the ranks of a replica, and by no others: all of them update, or none
+  // does, unless an order ends a gather on one of them only.
   if (p_.losses != nullptr) p_.losses->Finish();
   norm_ = p_.strategy.FinishGradients();
   if (const at::Tensor share = p_.strategy.ShareSquaredNorm(); share.defined()) {

@@ -197,6 +197,8 @@ absl::Status TrainingAttempt::OfferState() {
   const bool first = RanksOf(replicas, ReplicaOf(replicas, start_.rank)).front() == start_.rank;
   frames::Holds holds{start_.token, static_cast<uint64_t>(step_), 0, ""};
   if (state_.spec.train.hash_every > 0) holds.hash = HashBits(ValuesOf(state_.home->pieces()));
+  const std::shared_ptr<Mesh> replica =
+      shared ? PrepareReplica(start_, state_.spec, device_) : nullptr;
   std::optional<Rendezvous> host;
   if (shared && first) {
     DT_ASSIGN_OR_RETURN(host, HostStore(ListenHost(start_), /*port=*/0));
@@ -208,9 +210,7 @@ absl::Status TrainingAttempt::OfferState() {
   const std::optional<frames::Rescue> order =
       conversation_.AwaitRescue(absl::ToChronoMilliseconds(limits::kRescueOrder));
   if (!order) return absl::OkStatus();
-  if (!shared) return SaveAsSurvivor(order->rows_after, nullptr);
-  DT_ASSIGN_OR_RETURN(const std::shared_ptr<Mesh> replica,
-                      MeetReplica(start_, state_.spec, device_, conversation_, host, *order));
+  if (shared) DT_RETURN_IF_ERROR(MeetReplica(replica, device_, conversation_, host, *order));
   if (first) return SaveAsSurvivor(order->rows_after, replica);
   TakePartInSaving({state_.home->pieces(), state_.optimizer->State(), replica.get()});
   return absl::OkStatus();

@@ -201,6 +201,26 @@ TEST_F(KeeperTest, AFailedWriteFailsTheNextStepAndNothingIsReported) {
   }
 }
 
+TEST_F(KeeperTest, ASurvivorMakesASaveAgainThatItsLostPeerMadeFail) {
+  bool peer_is_lost = true;
+  const auto keeper = Keeper(
+      [&](const std::string& storage, const checkpoint::CheckpointId& id, const Snapshot& snapshot,
+          checkpoint::Manifest manifest, const std::atomic<bool>& leave) {
+        if (std::exchange(peer_is_lost, false)) {
+          return absl::StatusOr<checkpoint::SavedCheckpoint>(CollectiveError("a peer is gone"));
+        }
+        return SaveSnapshot(storage, id, snapshot, std::move(manifest), leave);
+      },
+      /*spare=*/[] { return uint64_t{0}; });
+  EXPECT_EQ(keeper->Save(1, {}).status().code(), kCollectiveError);
+  EXPECT_FALSE(keeper->Writes(1));
+  keeper->BecomeSurvivor(nullptr);
+  ASSERT_TRUE(keeper->Save(1, {}).ok());
+  EXPECT_EQ(Told(), std::vector<uint64_t>{1});
+  keeper->BecomeSurvivor(nullptr);
+  EXPECT_FALSE(keeper->Writes(1)) << "it is written";
+}
+
 TEST_F(KeeperTest, AnAttemptThatEndsLeavesAWriteThatDoesNotEnd) {
   auto keeper =
       Keeper([this](const auto&, const auto&, const auto&, const auto&,

@@ -53,7 +53,7 @@ class SurvivorTest : public AttemptTest {
     });
   }
   static nlohmann::json SpecOfSurvivors() {
-    nlohmann::json spec = StepsOfSequences(30, 16, 4);
+    nlohmann::json spec = StepsOfSequences(20, 16, 4);
     spec["model"]["dropout"] = 0.1;
     spec["eval"]["every"] = "10";
     spec["checkpoint"]["every"]["steps"] = "100000";
@@ -94,6 +94,25 @@ void SurvivorTest::ExpectSaved(const ReplicaShape& shape, int dies, const nlohma
   }
   TrainerGang again(ranks, flags);
   ExpectTheRestAgain(again, start, expected, saved);
+}
+
+// Rank 0 dies, and then rank 3, before it meets rank 2 to save their replica.
+TEST_F(SurvivorTest, TheFirstRankOfAReplicaDoesNotWaitLongForOneThatIsLost) {
+  nlohmann::json spec = SpecOfSurvivors();
+  spec["parallel"]["strategy"] = "hsdp";
+  spec["parallel"]["shard"] = 2;
+  Held held;
+  TrainerGang gang(4);
+  gang.AnswerHolds([&](const Told&, int rank, const frames::Holds& holds) {
+    held[rank] = holds;
+    if (held.size() < 3) return;
+    kill(gang.rank(3).pid(), SIGKILL);
+    gang.Rescue(2, 12, held.at(2).meet_at);
+    gang.Stop(1, /*checkpoint=*/false);
+  });
+  const Told told = gang.Run(StoredStart(spec), KillAfterStep(12, 0));
+  EXPECT_EQ(told.Cause(2), "collective") << "it ends by itself, long before the gang is killed";
+  for (const frames::CheckpointDone& saved : told.checkpoints) EXPECT_LE(saved.step, 10u);
 }
 
 struct Death {
