@@ -65,7 +65,7 @@ TEST_F(DrainsTest, AWorkerWhoseTrainerAlwaysCrashesIsQuarantinedAndTheRestFinish
   cluster_.StartWorker("good");
   ASSERT_TRUE(cluster_.AwaitWorkers(2));
   const uint64_t experiment =
-      cluster_.Submit(Training(20, "step_ms=20 checkpoint_every=5")
+      cluster_.Submit(Training(20, "step_ms=60 checkpoint_every=5")
                           .Set("retries.max", "3")
                           .Sweep("seed", {"1", "2", "3", "4", "5", "6", "7", "8"})
                           .spec());

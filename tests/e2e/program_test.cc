@@ -191,11 +191,12 @@ TEST_F(ProgramTest, AFailureReportsItsStatusAndItsLastLine) {
 
 TEST_F(ProgramTest, TwoRanksKnowEachOther) {
   StartPrograms({"w0", "w1"});
-  const uint64_t experiment = cluster_.Submit(Program(
-      "echo $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR > '" + cluster_.folder().path() +
-          "'/rank-$RANK; echo $MASTER_PORT > '" + cluster_.folder().path() + "'/port-$RANK\n" +
-          "while [ ! -e " + At("port-0") + " -o ! -e " + At("port-1") + " ]; do :; done",
-      2));
+  const uint64_t experiment = cluster_.Submit(
+      Program("echo $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR > '" +
+                  cluster_.folder().path() + "'/rank-$RANK; cd '" + cluster_.folder().path() +
+                  "'; echo $MASTER_PORT > new-$RANK; mv new-$RANK port-$RANK\n" + "while [ ! -e " +
+                  At("port-0") + " -o ! -e " + At("port-1") + " ]; do :; done",
+              2));
   ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED));
   EXPECT_EQ(testing::Slurp(cluster_.folder() / "rank-0"), "2 0 2 127.0.0.1\n");
   EXPECT_EQ(testing::Slurp(cluster_.folder() / "rank-1"), "2 1 2 127.0.0.1\n");

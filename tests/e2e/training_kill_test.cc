@@ -87,12 +87,16 @@ TEST_F(TrainingKillTest, AnElasticTrialGoesOnWithFewerSlotsAndTheSameLosses) {
   FileOf file = Gang("elastic");
   file.parameters = "";
   file.more_resources = ", min_gpus: 1";
-  const uint64_t experiment = Submit(file);
-  ASSERT_TRUE(Await([&] { return !cluster_.Checkpoints(experiment).empty(); }, kTraining));
-  MustDtctl({"worker", "drain", WorkerOf(experiment, 1)});
-  ASSERT_TRUE(cluster_.AwaitTrial(experiment, 1, v1::TRIAL_FINISHED, kTraining));
+  const auto drain = [&](uint64_t running) {
+    const std::string leaving = WorkerOf(running, 1);
+    if (leaving.empty()) return;
+    MustDtctl({"worker", "drain", leaving});
+    EXPECT_TRUE(cluster_.AwaitTrial(running, 1, v1::TRIAL_FINISHED, kTraining));
+    MustDtctl({"worker", "undrain", leaving});
+  };
+  const uint64_t experiment = Disturbed(file, drain, From::kAnyStep);
   const auto explained = cluster_.Explain(experiment);
-  ASSERT_EQ(explained.attempts_size(), 2) << "it was over before the drain";
+  ASSERT_EQ(explained.attempts_size(), 2);
   EXPECT_EQ(explained.attempts(0).members_size(), 2);
   EXPECT_EQ(explained.attempts(1).members_size(), 1);
   EXPECT_TRUE(explained.attempts(0).uncharged());

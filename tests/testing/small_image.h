@@ -37,7 +37,8 @@ class SmallImage {
       std::filesystem::create_directories(folder_ / "image/" + folder);
     }
     std::filesystem::copy_file(kBusybox, bin + "/busybox");
-    for (const char* name : {"sh", "cat", "echo", "env", "sleep", "ls", "id", "tail", "touch"}) {
+    for (const char* name :
+         {"sh", "cat", "echo", "env", "sleep", "ls", "id", "mkfifo", "tail", "touch"}) {
       std::filesystem::create_symlink("busybox", bin + "/" + name);
     }
     folder_.Write("image/etc/mark", "within the image\n");

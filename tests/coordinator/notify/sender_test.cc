@@ -99,8 +99,8 @@ TEST_F(SenderTest, AFailingReceiverGetsTheSameNotificationAgain) {
   receiver.Become(Mood::kTakes);
   ASSERT_TRUE(AwaitOutcome(1, v1::NoticeSettled::DELIVERED));
   const auto requests = receiver.Requests();
-  ASSERT_EQ(requests.size(), 2u);
-  EXPECT_EQ(requests[0].body, requests[1].body);
+  ASSERT_GE(requests.size(), 2u);
+  for (const auto& request : requests) EXPECT_EQ(request.body, requests[0].body);
 }
 
 TEST_F(SenderTest, ARefusalIsTheEndOfThatNotice) {

@@ -163,20 +163,30 @@ wait_for_data()
 }
 
 TEST_F(ProgramTest, ARankThatLeavesBecauseAnotherHangsLogsItsProcesses) {
-  Run("echo '{\"step\": 1, \"loss\": 2}'; exec tail -f /dev/null");
+  Run("mkfifo nobody_writes; echo '{\"step\": 1, \"loss\": 2}'; exec cat nobody_writes");
   ASSERT_TRUE(AwaitFrame<frames::StepDone>());
+  // The report comes before the shell has become the program that waits.
+  ASSERT_TRUE(testing::Await([this] {
+    for (const pid_t child : testing::ChildrenOf(runner_.pid())) {
+      const std::string stat = testing::Slurp("/proc/" + std::to_string(child) + "/stat");
+      if (stat.find("(cat) S") != std::string::npos) return true;
+    }
+    return false;
+  }));
   Say(frames::Stop{kToken, false, true});
   EXPECT_EQ(AwaitEnd().cause, "cancelled");
   EXPECT_NE(Log().find("another rank hangs"), std::string::npos) << Log();
-  EXPECT_NE(Log().find(" (tail) sleeps"), std::string::npos) << Log();
+  EXPECT_NE(Log().find(" (cat) sleeps"), std::string::npos) << Log();
 }
 
 TEST_F(ProgramTest, AProgramThatNeverReportsHangsAtTheLimitOfItsStart) {
-  Run("tail -f /dev/null", {{"timeout", {{"report", "never"}, {"start_seconds", 1.0}}}});
+  // A program that never wakes, as tail does each second.
+  Run("mkfifo nobody_writes; exec cat nobody_writes",
+      {{"timeout", {{"report", "never"}, {"start_seconds", 1.0}}}});
   const frames::End end = AwaitEnd();
   EXPECT_EQ(end.cause, "hang");
   EXPECT_EQ(end.message, "no report within 1s of its start, which is timeout.start");
-  EXPECT_NE(Log().find(" (tail) sleeps"), std::string::npos);
+  EXPECT_NE(Log().find(" (cat) sleeps"), std::string::npos) << Log();
 }
 
 TEST_F(ProgramTest, AProgramThatHasRunForItsTotalTimeIsAskedToSaveAndHasFinished) {

@@ -53,7 +53,7 @@ class SurvivorTest : public AttemptTest {
     });
   }
   static nlohmann::json SpecOfSurvivors() {
-    nlohmann::json spec = StepsOfSequences(20, 16, 4);
+    nlohmann::json spec = StepsOfSequences(30, 16, 4);
     spec["model"]["dropout"] = 0.1;
     spec["eval"]["every"] = "10";
     spec["checkpoint"]["every"]["steps"] = "100000";
