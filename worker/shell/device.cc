@@ -86,6 +86,7 @@ std::vector<Gpu> FindGpus(const std::string& root) {
 std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) {
   if (visible == nullptr) return gpus;
   std::vector<Gpu> seen;
+  std::vector<bool> listed(gpus.size());
   for (const absl::string_view word : absl::StrSplit(visible, ',')) {
     const std::string name(absl::StripAsciiWhitespace(word));
     if (name.size() > 4 && absl::StartsWith(name, "MIG-") && seen.empty() && !gpus.empty()) {
@@ -98,7 +99,8 @@ std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible) 
       return number ? gpu.index == index
                     : name.size() > 4 && absl::StartsWithIgnoreCase(gpu.uuid, name);
     });
-    if (found == gpus.end()) break;
+    if (found == gpus.end() || listed[found - gpus.begin()]) break;
+    listed[found - gpus.begin()] = true;
     Gpu& added = seen.emplace_back(*found);
     added.index = static_cast<int>(seen.size()) - 1;
   }

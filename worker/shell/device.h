@@ -34,7 +34,7 @@ struct Gpu {
 std::vector<Gpu> FindGpus(const std::string& root = "");
 // Returns those of `gpus` that CUDA_VISIBLE_DEVICES lists, numbered in its order: by UUID or the
 // start of one, or by index in the order of the PCI bus. As with CUDA, the list ends at the first
-// word that names none. nullptr: all.
+// word that names none. It also ends at one that is listed again: a GPU is one slot. nullptr: all.
 std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, const char* visible);
 
 struct HostFacts {

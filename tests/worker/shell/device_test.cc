@@ -76,6 +76,8 @@ TEST(DeviceTest, AnInheritedListOfGpusIsObeyedAsCudaDoes) {
   EXPECT_EQ(names("GPU-bb22, 0"), "ba");
   EXPECT_EQ(names("GPU-cc"), "c") << "the start of one is enough";
   EXPECT_EQ(names("1,7,0"), "b") << "GPUs after an unknown one are not seen";
+  EXPECT_EQ(names("1,1,0"), "b") << "nor after one that is listed again: a GPU is one slot";
+  EXPECT_EQ(names("0,GPU-aa11"), "a");
   for (const char* none : {"", "-1", "GPU-", "NoDevFiles", "MIG-"}) EXPECT_EQ(names(none), "");
   const std::vector<Gpu> instance = VisibleGpus(gpus, "MIG-dd44,MIG-ee55");
   ASSERT_EQ(instance.size(), 1u) << "CUDA uses one instance";
