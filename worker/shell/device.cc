@@ -73,7 +73,8 @@ std::vector<Gpu> FindGpus(const std::string& root) {
     if (minor.empty()) continue;
     // A control group may forbid what the file's mode allows. The file stays open while the rest is
     // read: the driver does not know the UUID of a GPU that nobody uses.
-    const UniqueFd opened(open((root + "/dev/nvidia" + minor).c_str(), O_RDWR | O_CLOEXEC));
+    const UniqueFd opened(
+        open(absl::StrCat(root, "/dev/nvidia", minor).c_str(), O_RDWR | O_CLOEXEC));
     if (!opened.valid()) continue;
     std::string uuid = FieldOf(information, "GPU UUID");
     if (uuid.find('?') != std::string::npos || TellableText(uuid) != uuid) uuid.clear();
